@@ -1,0 +1,1 @@
+"""Datasets: pinned items, their manifests, loading with hash checks, and importers."""

@@ -1,0 +1,37 @@
+"""Errors a user can act on: one line that says what was wrong, where, and what to do next, and an exit code."""
+
+
+class SayagainError(Exception):
+    """Base of every error that reaches a user as one line instead of a traceback. Exit code 1."""
+
+    exit_code = 1
+
+
+class UsageError(SayagainError):
+    """What was asked for cannot be done as asked, or there is nothing to do. Exit code 2."""
+
+    exit_code = 2
+
+
+class DatasetError(UsageError):
+    """A dataset cannot be used; `problems` names each item and what is wrong with it. Exit code 2."""
+
+    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+        super().__init__("\n".join((message, *(f"  {problem}" for problem in problems))))
+        self.problems = problems
+
+
+class LedgerError(SayagainError):
+    """The database refused, and went on refusing for as long as it may. Exit code 1."""
+
+
+class MismatchError(SayagainError):
+    """What would be replayed or compared is not what it was then. Exit code 3."""
+
+    exit_code = 3
+
+
+class CorruptArtifactError(SayagainError):
+    """An artifact is damaged, torn or not an artifact. Exit code 4."""
+
+    exit_code = 4

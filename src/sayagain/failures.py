@@ -1,0 +1,170 @@
+"""The closed failure taxonomy: what each kind means, how an exception becomes a failure, and its fingerprint.
+
+A failure always has a kind and a message. An exception without text is described by its type; a hang is a
+`…_timeout`, never an absent value.
+"""
+
+import asyncio
+import errno
+import hashlib
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+
+import msgspec
+
+from sayagain.records import Failure, FailureKind, Phase
+
+MAX_MESSAGE = 500
+"""Code points kept of a sanitized message."""
+
+
+@dataclass(frozen=True)
+class KindInfo:
+    """What a failure kind means to a reader, and whether trying again can help."""
+
+    meaning: str
+    retryable: bool = False
+
+
+KINDS: dict[FailureKind, KindInfo] = {
+    FailureKind.MISSING_KEY: KindInfo("A credential the target needs is not configured."),
+    FailureKind.AUTH: KindInfo("The provider refused the credential."),
+    FailureKind.QUOTA: KindInfo("The account has no quota or money left."),
+    FailureKind.RATE_LIMITED: KindInfo("The provider asked to slow down.", retryable=True),
+    FailureKind.BAD_REQUEST: KindInfo("The provider refused the request as such: model, parameter, size."),
+    FailureKind.CONNECT_REFUSED: KindInfo("Nothing listens at the address.", retryable=True),
+    FailureKind.DNS: KindInfo("The host name could not be resolved."),
+    FailureKind.TLS: KindInfo("The secure connection could not be established."),
+    FailureKind.CONNECT_TIMEOUT: KindInfo("The connection was not established in time.", retryable=True),
+    FailureKind.IDLE_TIMEOUT: KindInfo("The connection was open but nothing moved on it for too long."),
+    FailureKind.FINAL_TIMEOUT: KindInfo("No final answer came after the end of the stream was announced."),
+    FailureKind.CASE_TIMEOUT: KindInfo("The case as a whole took longer than it may."),
+    FailureKind.CONNECTION_LOST: KindInfo(
+        "The connection ended before the answer was complete.", retryable=True
+    ),
+    FailureKind.SERVER_ERROR: KindInfo("The provider reported a fault of its own.", retryable=True),
+    FailureKind.PROTOCOL: KindInfo("The provider sent something its protocol does not allow."),
+    FailureKind.EMPTY: KindInfo("The provider answered completely, with nothing in it."),
+    FailureKind.AUDIO_FORMAT: KindInfo("The audio is in a form that cannot be used."),
+    FailureKind.ENGINE_CRASHED: KindInfo("The local engine's process ended while it was needed."),
+    FailureKind.MODEL_MISMATCH: KindInfo("The provider used another model than the one asked for."),
+    FailureKind.DATASET: KindInfo("The item's data are missing or are not the data that were pinned."),
+    FailureKind.SCORING: KindInfo("The answer is there but this metric could not be computed."),
+    FailureKind.CANCELLED: KindInfo("The run was stopped while the case was in flight."),
+    FailureKind.INTERNAL: KindInfo("A fault of sayagain itself; please report it."),
+}
+
+
+class CaseFailedError(Exception):
+    """Raised inside an attempt by whoever knows exactly what went wrong; carries the failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def failed(
+    kind: FailureKind, phase: Phase, message: str, *, code: str | None = None, retryable: bool | None = None
+) -> CaseFailedError:
+    """Build the exception for a failure; retryable follows the kind unless it is said."""
+    return CaseFailedError(
+        Failure(
+            kind=kind,
+            phase=phase,
+            message=message.strip() or KINDS[kind].meaning,
+            code=code,
+            retryable=KINDS[kind].retryable if retryable is None else retryable,
+        )
+    )
+
+
+def classify(error: BaseException, phase: Phase) -> Failure:
+    """Turn any exception of an attempt into a failure with a kind, a phase and a non-empty message.
+
+    A `CaseFailedError` already knows; network errors are told apart by their type and errno; everything else is
+    `internal`, because it was not foreseen. The message is not sanitized yet.
+    """
+    if isinstance(error, CaseFailedError):
+        return error.failure
+    kind, code = _kind_of(error, phase)
+    return failed(kind, phase, f"{type(error).__name__}: {error}".rstrip(": "), code=code).failure
+
+
+_LOST = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ENOTCONN, errno.ESHUTDOWN}
+_UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN}
+
+
+def _kind_of(error: BaseException, phase: Phase) -> tuple[FailureKind, str | None]:
+    match error:
+        case asyncio.CancelledError():
+            return FailureKind.CANCELLED, None
+        case TimeoutError():
+            return _timeout_kind(phase), None
+        case socket.gaierror():
+            return FailureKind.DNS, str(error.errno) if error.errno is not None else None
+        case ssl.SSLError():
+            return FailureKind.TLS, getattr(error, "reason", None)
+        case asyncio.IncompleteReadError() | EOFError():
+            return FailureKind.CONNECTION_LOST, None
+        case OSError():
+            code = errno.errorcode.get(error.errno or 0)
+            if isinstance(error, ConnectionRefusedError) or error.errno in _UNREACHABLE:
+                return FailureKind.CONNECT_REFUSED, code
+            if isinstance(error, ConnectionError) or error.errno in _LOST:
+                return FailureKind.CONNECTION_LOST, code
+            return FailureKind.INTERNAL, code
+        case _:
+            return FailureKind.INTERNAL, None
+
+
+def _timeout_kind(phase: Phase) -> FailureKind:
+    if phase is Phase.CONNECT:
+        return FailureKind.CONNECT_TIMEOUT
+    if phase is Phase.FINISH:
+        return FailureKind.FINAL_TIMEOUT
+    return FailureKind.IDLE_TIMEOUT
+
+
+FINGERPRINT_VERSION = 1
+
+_PLACEHOLDERS = (
+    (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
+    (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b"), "<host>"),
+    (re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)\b", re.IGNORECASE), "<host>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE), "<hash>"),
+    (re.compile(r"\b(?=\w*\d)(?=\w*[a-z])\w{12,}\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"[-+]?\d+(?:[.,]\d+)*"), "<n>"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def normalized_message(message: str) -> str:
+    """Return a message with ids, times, hosts, hashes and numbers replaced, so that one cause reads one way."""
+    for pattern, placeholder in _PLACEHOLDERS:
+        message = pattern.sub(placeholder, message)
+    return message.strip().casefold()
+
+
+def fingerprint(failure: Failure, provider: str) -> str:
+    """Return the digest (16 hex digits) that failures of one cause at one provider share.
+
+    It covers the kind, phase, code, provider and the normalized message, which must already be sanitized.
+    """
+    parts = (
+        f"fingerprint/{FINGERPRINT_VERSION}",
+        failure.kind.value,
+        failure.phase.value,
+        failure.code or "",
+        provider,
+        normalized_message(failure.message),
+    )
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def sanitized(failure: Failure, message: str, provider: str) -> Failure:
+    """Return the failure with its redacted message, cut to its longest form and fingerprinted, in that order."""
+    clean = msgspec.structs.replace(failure, message=message[:MAX_MESSAGE])
+    return msgspec.structs.replace(clean, fingerprint=fingerprint(clean, provider))

@@ -1,0 +1,1 @@
+"""The ledger: the database that is the source of truth for every run."""

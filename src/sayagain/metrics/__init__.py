@@ -1,0 +1,1 @@
+"""Metrics: pure functions from a finished case to results, one module a metric family."""
