@@ -6,10 +6,12 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+import msgspec.inspect
 
 from sayagain.errors import UsageError
 
@@ -32,7 +34,7 @@ def _doc(text: str) -> msgspec.Meta:
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a run can be told. Each field's help is its documentation; times are in seconds."""
 
-    kind: Annotated[str, _doc("What to benchmark: stt, tts or both.")] = "both"
+    kind: Annotated[Literal["stt", "tts", "both"], _doc("What to benchmark: stt, tts or both.")] = "both"
     models: Annotated[
         str | None,
         _doc(
@@ -43,9 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     dataset: Annotated[
         str | None, _doc("Dataset ids or manifest paths, separated by commas. Default: the built-in ones.")
     ] = None
-    sample: Annotated[
-        PositiveInt | None, _doc("Take this many items of each dataset, chosen by the seed.")
-    ] = None
+    sample: Annotated[PositiveInt | None, _doc("Take this many items of each dataset, chosen by the seed.")] = None
     seed: Annotated[int, _doc("Seed of the sample and of the order of the cases.")] = 0
     repeat: Annotated[PositiveInt, _doc("Run every case this many times.")] = 1
     concurrency: Annotated[PositiveInt, _doc("Cases in flight at once, over all targets.")] = 4
@@ -53,16 +53,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     attempts: Annotated[PositiveInt, _doc("Tries of a case whose failure may pass by itself.")] = 3
     connect_timeout: Annotated[PositiveSeconds, _doc("Seconds for a connection to be established.")] = 10.0
     idle_timeout: Annotated[PositiveSeconds, _doc("Seconds without any answer while one is due.")] = 15.0
-    final_timeout: Annotated[
-        PositiveSeconds, _doc("Seconds from the end of the stream to the last final.")
-    ] = 20.0
+    final_timeout: Annotated[PositiveSeconds, _doc("Seconds from the end of the stream to the last final.")] = 20.0
     case_timeout: Annotated[PositiveSeconds, _doc("Seconds for one attempt of a case as a whole.")] = 120.0
-    grace: Annotated[
-        PositiveSeconds, _doc("Seconds that cases in flight are given when the run is stopped.")
-    ] = 5.0
-    ledger_timeout: Annotated[
-        PositiveSeconds, _doc("Seconds for which a refused ledger write is retried.")
-    ] = 30.0
+    grace: Annotated[PositiveSeconds, _doc("Seconds that cases in flight are given when the run is stopped.")] = (
+        5.0
+    )
+    ledger_timeout: Annotated[PositiveSeconds, _doc("Seconds for which a refused ledger write is retried.")] = 30.0
     db: Annotated[str, _doc("Ledger: a database URL, SQLite or PostgreSQL.")] = "sqlite:///sayagain.db"
     artifact_dir: Annotated[
         str | None, _doc("Directory for the JSONL artifact of each run. Unset: none is written.")
@@ -80,12 +76,97 @@ def variable(name: str) -> str:
 
 
 def help_for(name: str) -> str:
-    """Return the documentation of a field of `Settings`, with its variable."""
-    field = _FIELDS[name]
-    assert isinstance(field.type, msgspec.inspect.Metadata)
-    return f"{(field.type.extra or {})['help']} [env: {variable(name)}]"
+    """Return the documentation of a field of `Settings`."""
+    kind = _field(name).type
+    while isinstance(kind, msgspec.inspect.Metadata):
+        if "help" in (kind.extra or {}):
+            return str((kind.extra or {})["help"])
+        kind = kind.type
+    raise KeyError(name)
 
 
 def default_for(name: str) -> Any:
     """Return the built-in default of a field of `Settings`."""
-    return _FIELDS[name].default
+    field = _field(name)
+    return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+
+
+def load_settings(
+    flags: Mapping[str, Any], *, folder: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Resolve the settings of one command, later sources winning: file, .env, environment, flags.
+
+    Args:
+        flags: What was said on the command line, by field name; None means not said.
+        folder: Where sayagain.toml and .env are looked for; the current folder unless said.
+        environ: The environment; the process's own unless said.
+
+    Raises:
+        UsageError: A source holds an unknown setting or a value of the wrong kind; it names which.
+    """
+    folder = folder or Path()
+    settings = Settings()
+    for source, values in (
+        (CONFIG_FILE, _from_file(folder / CONFIG_FILE)),
+        (".env", _from_variables(_dotenv(folder / ".env"))),
+        ("the environment", _from_variables(os.environ if environ is None else environ)),
+        ("the command line", {name: value for name, value in flags.items() if value is not None}),
+    ):
+        settings = _overlay(settings, values, source)
+    return settings
+
+
+def local_secrets(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return every configured value that must never be printed, by variable name.
+
+    A variable is a secret when its name says so (KEY, TOKEN, SECRET, PASSWORD, CREDENTIAL); the password inside
+    a database URL is one too.
+    """
+    variables = _dotenv((folder or Path()) / ".env") | dict(os.environ if environ is None else environ)
+    return {name: value for name, value in variables.items() if value and _is_secret(name)}
+
+
+def _is_secret(name: str) -> bool:
+    return any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"))
+
+
+@cache
+def _fields() -> dict[str, msgspec.inspect.Field]:
+    struct = msgspec.inspect.type_info(Settings)
+    assert isinstance(struct, msgspec.inspect.StructType)  # noqa: S101 - narrows the type for the checker
+    return {field.name: field for field in struct.fields}
+
+
+def _field(name: str) -> msgspec.inspect.Field:
+    return _fields()[name]
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}. Correct it or move it away.") from error
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    return {name: value for name, value in dotenv_values(path).items() if value is not None}
+
+
+def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+    """An empty variable counts as unset: that is how a container file or a shell turns one off."""
+    names = {variable(name): name for name in _fields() if name != "wyoming"}
+    return {names[name]: value for name, value in variables.items() if name in names and value.strip()}
+
+
+def _overlay(settings: Settings, values: Mapping[str, Any], source: str) -> Settings:
+    merged = msgspec.to_builtins(settings) | dict(values)
+    try:
+        return msgspec.convert(merged, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {error}. `sayagain run --help` explains each setting.") from error

@@ -1,0 +1,60 @@
+"""What a transport is: it owns the socket, the clock and the timeouts, and leaves every meaning to the codec."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
+from typing import Generic
+
+from sayagain.providers.codec import Frame
+from sayagain.records import Case, Limits
+from sayagain.transports.tracing import Tracer
+
+
+class Channel(ABC, Generic[Frame]):
+    """An open connection that carries a codec's frames."""
+
+    @abstractmethod
+    async def send(self, frame: Frame) -> None:
+        """Hand one frame to the operating system; raise OSError when the connection is gone."""
+
+    @abstractmethod
+    async def receive(self) -> tuple[int, Frame] | None:
+        """Return the next frame with the instant (`now_ns`) its last byte arrived, or None at the end.
+
+        The instant is taken before the frame is parsed. Raises EOFError when the connection ends inside a
+        frame, and ValueError when what arrived is not a frame.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close the connection; never raises."""
+
+
+class Session(ABC):
+    """Everything one attempt needs, ready before its clock starts."""
+
+    @abstractmethod
+    async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
+        """Run one attempt and note what is seen; return when the answer is complete.
+
+        `pcm` is the item's audio in the codec's format, empty for TTS. Any exception is the attempt's failure;
+        what was noted until then stays in the tracer.
+        """
+
+
+class Transport(ABC):
+    """How the cases of one target reach its provider."""
+
+    joiner = " "
+    """What stands between the final segments of a transcript."""
+
+    @abstractmethod
+    async def prepare(self) -> None:
+        """Make ready, before anything is timed, whatever can be made ready; raise a SayagainError if it cannot."""
+
+    @abstractmethod
+    def session(self) -> AbstractAsyncContextManager[Session]:
+        """Return a context in which one attempt can run; entering it may wait, and is not timed."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Release everything; never raises."""
