@@ -31,7 +31,19 @@ class MismatchError(SayagainError):
     exit_code = 3
 
 
+class UnsupportedSchemaError(MismatchError):
+    """An artifact of a major version of the schema that this version does not read. Exit code 3."""
+
+
 class CorruptArtifactError(SayagainError):
-    """An artifact is damaged, torn or not an artifact. Exit code 4."""
+    """An artifact is damaged, torn or not an artifact; `line` is the first wrong one, from 1. Exit code 4."""
 
     exit_code = 4
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
+
+
+class ArtifactWriteError(SayagainError):
+    """An artifact could not be written; the message says what would mend it. Exit code 1."""

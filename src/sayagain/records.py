@@ -8,7 +8,7 @@ counted from the start of the attempt; wall-clock times are ISO 8601 strings in 
 import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -27,6 +27,11 @@ def content_digest(value: Any) -> str:
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every record: frozen, keyword-only, unknown fields ignored when decoded."""
+
+
+def _field(description: str, *examples: Any) -> msgspec.Meta:
+    """Document a field of the artifact, for its JSON Schema; docs/artifact.md says the same at length."""
+    return msgspec.Meta(description=description, examples=list(examples) or None)
 
 
 class Benchmark(StrEnum):
@@ -103,17 +108,18 @@ class Phase(StrEnum):
 class Failure(Record, frozen=True, kw_only=True):
     """Why a case or a metric has no number.
 
-    `message` is sanitized: it holds no secret, transcript, reference or address of a person. `code` is the
-    provider's or the system's own short code (`1011`, `ECONNRESET`, `NET-0001`) or null. `fingerprint`
-    identifies the bucket: same cause, same fingerprint; null until the failure has been sanitized.
+    The message is sanitized: it holds no secret, transcript, reference or address of a person. The fingerprint
+    is null until then.
     """
 
-    kind: FailureKind
-    phase: Phase
-    message: str
-    code: str | None = None
-    retryable: bool = False
-    fingerprint: str | None = None
+    kind: Annotated[FailureKind, _field("One of a closed set of reasons.", "idle_timeout")]
+    phase: Annotated[Phase, _field("Where in the life of the attempt it happened.", "receive")]
+    message: Annotated[str, _field("What was said, sanitized.", "nothing was received for 15 s")]
+    code: Annotated[str | None, _field("Short code of the provider or system, where there was one.", "1011")] = (
+        None
+    )
+    retryable: Annotated[bool, _field("Whether trying again could have helped.", False)] = False
+    fingerprint: Annotated[str | None, _field("Bucket: same cause, same fingerprint.", "c0ffee0123456789")] = None
 
 
 class SpeechSpan(Record, frozen=True, kw_only=True):
@@ -195,9 +201,7 @@ class Case(Record, frozen=True, kw_only=True):
     def of(cls, target: Target, item: Item, repeat: int = 0, position: int = 0) -> "Case":
         """Build the case of a target and an item, with its content-derived id (32 hex digits)."""
         identity = ["case/1", target.key, target.settings_digest, item.id, item.digest, repeat]
-        return cls(
-            id=content_digest(identity)[:32], position=position, target=target, item=item, repeat=repeat
-        )
+        return cls(id=content_digest(identity)[:32], position=position, target=target, item=item, repeat=repeat)
 
 
 class EventKind(StrEnum):
@@ -346,84 +350,101 @@ class ScoredCase(Record, frozen=True, kw_only=True):
 
 
 class Limits(Record, frozen=True, kw_only=True):
-    """The bounds within which every case of a run is executed; times in seconds."""
+    """The bounds within which every case of a run is executed."""
 
-    connect_timeout_s: float = 10.0
-    idle_timeout_s: float = 15.0
-    final_timeout_s: float = 20.0
-    case_timeout_s: float = 120.0
-    grace_s: float = 5.0
-    attempts: int = 3
-    concurrency: int = 8
-    provider_concurrency: int = 1
+    connect_timeout_s: Annotated[float, _field("Seconds for a connection to be established.", 10.0)] = 10.0
+    idle_timeout_s: Annotated[float, _field("Seconds without any answer while one is due.", 15.0)] = 15.0
+    final_timeout_s: Annotated[float, _field("Seconds from the end of the stream to the last final.", 20.0)] = 20.0
+    case_timeout_s: Annotated[float, _field("Seconds for one attempt of a case as a whole.", 120.0)] = 120.0
+    grace_s: Annotated[float, _field("Seconds given to cases in flight when the run is stopped.", 5.0)] = 5.0
+    attempts: Annotated[int, _field("Most tries of a case whose failure may pass by itself.", 3)] = 3
+    concurrency: Annotated[int, _field("Most cases in flight at once, over all targets.", 8)] = 8
+    provider_concurrency: Annotated[int, _field("Most cases in flight at once for one provider.", 1)] = 1
 
 
 class RunnerInfo(Record, frozen=True, kw_only=True):
     """The program that made a run. `contract` digests the versions that give a number its meaning."""
 
-    name: str
-    version: str
-    sha: str | None
-    python: str
-    platform: str
-    contract: str
+    name: Annotated[str, _field("Program.", "sayagain")]
+    version: Annotated[str, _field("Version of the program.", "0.1.0")]
+    sha: Annotated[str | None, _field("Git commit of the program, where it is known.", "863e684")]
+    python: Annotated[str, _field("Version of Python.", "3.11.7")]
+    platform: Annotated[str, _field("Operating system and architecture; never a host name.", "Linux-x86_64")]
+    contract: Annotated[
+        str,
+        _field(
+            "SHA-256 over the versions of the schema, each metric, the normalizer and each adapter.", "5d41..."
+        ),
+    ]
 
 
 class DatasetInfo(Record, frozen=True, kw_only=True):
     """A dataset as planned: which version, which items (by the digest of their ordered ids), which sample."""
 
-    id: str
-    version: str
-    sha256: str
-    benchmark: Benchmark
-    items_planned: int
-    item_ids_sha256: str
-    sample: int | None
-    seed: int
+    id: Annotated[str, _field("Dataset.", "librivox-en")]
+    version: Annotated[str, _field("Version of the dataset.", "1")]
+    sha256: Annotated[str, _field("SHA-256 of the manifest, which pins every item's bytes.", "9f86...")]
+    benchmark: Annotated[Benchmark, _field("Direction the items are for.", "stt")]
+    items_planned: Annotated[int, _field("Items the run takes.", 12)]
+    item_ids_sha256: Annotated[str, _field("SHA-256 of the ordered ids of those items.", "60ff...")]
+    sample: Annotated[int | None, _field("Size of the sample asked for; null when all items are taken.", 12)]
+    seed: Annotated[int, _field("Seed of the sample and of the order of the cases.", 0)]
 
 
 class TargetInfo(Record, frozen=True, kw_only=True):
     """A target as planned, with the names, never the values, of the secrets it needs."""
 
-    key: str
-    benchmark: Benchmark
-    provider: str
-    model: str
-    voice: str | None
-    settings: Mapping[str, Setting]
-    settings_sha256: str
-    adapter: str
-    secrets: tuple[str, ...]
+    key: Annotated[str, _field("Name of the target, unique in the run.", "stt:moonshine/tiny")]
+    benchmark: Annotated[Benchmark, _field("Direction.", "stt")]
+    provider: Annotated[str, _field("Provider.", "moonshine")]
+    model: Annotated[str, _field("Model.", "tiny")]
+    voice: Annotated[str | None, _field("Voice, for text to speech.", "joe")]
+    settings: Annotated[Mapping[str, Setting], _field("Effective settings, free of secrets.", {"language": "en"})]
+    settings_sha256: Annotated[str, _field("SHA-256 of the settings.", "44136fa3...")]
+    adapter: Annotated[str, _field("Codec and its version.", "wyoming/1")]
+    secrets: Annotated[
+        tuple[str, ...], _field("Names, never values, of the variables the target needs.", ["DEEPGRAM_API_KEY"])
+    ]
 
 
 class ReplayOf(Record, frozen=True, kw_only=True):
     """The parent of a replay: its run id and the SHA-256 of its artifact."""
 
-    run_id: str
-    artifact_sha256: str
+    run_id: Annotated[str, _field("Run whose failed cases were run again.", "0198c5f2a3b4")]
+    artifact_sha256: Annotated[str, _field("SHA-256 of that run's artifact, all bytes of the file.", "2c26...")]
+
+
+class TranscriptHash(StrEnum):
+    """How the transcripts' digests in an artifact were made."""
+
+    SHA256 = "sha256"
+    HMAC_SHA256 = "hmac-sha256"
 
 
 class RunHeader(Record, frozen=True, kw_only=True, tag_field="record", tag="run"):
-    """The first record of an artifact: what was planned, by whom, with which settings and limits.
+    """The first record of an artifact: what was planned, by whom, with which settings and limits."""
 
-    `metrics` maps each metric to the version of its definition. `plan_sha256` digests the ordered case ids.
-    """
-
-    schema: str
-    run_id: str
-    kind: str
-    started: str
-    scheduled: str | None
-    runner: RunnerInfo
-    datasets: tuple[DatasetInfo, ...]
-    targets: tuple[TargetInfo, ...]
-    limits: Limits
-    repeat: int
-    cases: int
-    plan_sha256: str
-    metrics: Mapping[str, int]
-    normalizer: str
-    replay_of: ReplayOf | None = None
+    schema: Annotated[str, _field("Version of the artifact's format, major.minor.", "1.0")]
+    run_id: Annotated[str, _field("Identity of the run.", "0198c5f2a3b4")]
+    kind: Annotated[str, _field("What was benchmarked: stt, tts or both.", "both")]
+    started: Annotated[str, _field("When the run started, ISO 8601 in UTC.", "2025-11-04T10:15:30.123456Z")]
+    scheduled: Annotated[
+        str | None, _field("When the run had been due, where a scheduler said so.", "2025-11-04T10:15:00Z")
+    ]
+    runner: Annotated[RunnerInfo, _field("The program that made the run.")]
+    datasets: Annotated[tuple[DatasetInfo, ...], _field("Datasets as planned.")]
+    targets: Annotated[tuple[TargetInfo, ...], _field("Targets as planned; every result names one of them.")]
+    limits: Annotated[Limits, _field("Bounds within which every case was executed.")]
+    repeat: Annotated[int, _field("How many times every target meets every item.", 1)]
+    cases: Annotated[int, _field("Cases planned.", 24)]
+    plan_sha256: Annotated[str, _field("SHA-256 of the ordered case ids.", "b5bb...")]
+    metrics: Annotated[Mapping[str, int], _field("Version of each metric's definition.", {"ttfs": 1, "wer": 1})]
+    normalizer: Annotated[str, _field("Text normalizer of WER and CER.", "whisper-normalizer/0.1.15")]
+    replay_of: Annotated[ReplayOf | None, _field("Parent of a replay; null for any other run.")] = None
+    transcript_hash: Annotated[
+        TranscriptHash,
+        _field("How `transcript_sha256` was made: plain, or keyed with a key kept elsewhere.", "sha256"),
+    ] = TranscriptHash.SHA256
 
 
 class ResultRow(Record, frozen=True, kw_only=True, tag_field="record", tag="result"):
@@ -433,62 +454,78 @@ class ResultRow(Record, frozen=True, kw_only=True, tag_field="record", tag="resu
     from every latency; `loop_lag_ms` says how late the measuring loop woke while the number was taken.
     """
 
-    case_id: str
-    target: str
-    item_id: str
-    item_digest: str
-    repeat: int
-    metric: str
-    metric_version: int
-    value: float | None
-    unit: str
-    status: Status
-    reason: str | None
-    detail: Mapping[str, float] | None
-    failure: Failure | None
-    transcript_sha256: str | None
-    transcript_chars: int | None
-    attempts: int
-    started: str
-    connect_ms: float | None
-    loop_lag_ms: float
+    case_id: Annotated[
+        str, _field("Digest of target, settings, item and repeat: the same case in every run.", "4c1de2...")
+    ]
+    target: Annotated[str, _field("Key of a target in the run record.", "stt:moonshine/tiny")]
+    item_id: Annotated[str, _field("Item in its dataset.", "sense-and-sensibility-01")]
+    item_digest: Annotated[str, _field("SHA-256 of the item's bytes, text, language and speech span.", "8d96...")]
+    repeat: Annotated[int, _field("Number of the repeat, from 0.", 0)]
+    metric: Annotated[str, _field("Metric; its definition is in the methodology.", "ttfs")]
+    metric_version: Annotated[int, _field("Version of the metric's definition.", 1)]
+    value: Annotated[float | None, _field("The number, in `unit`; null when failed or undefined.", 412.5)]
+    unit: Annotated[str, _field("Unit of the value: ms, % or x.", "ms")]
+    status: Annotated[Status, _field("Failed exactly when `failure` is there.", "succeeded")]
+    reason: Annotated[
+        str | None, _field("Why a succeeded row has no value, or what is missing in it.", "empty reference")
+    ]
+    detail: Annotated[
+        Mapping[str, float] | None,
+        _field("Counts and parts the value was made of.", {"S": 1, "D": 0, "I": 0, "N": 9}),
+    ]
+    failure: Annotated[Failure | None, _field("Why there is no value; null when succeeded.")]
+    transcript_sha256: Annotated[
+        str | None, _field("Digest of the transcript's UTF-8 text; null when there was none.", "a591...")
+    ]
+    transcript_chars: Annotated[int | None, _field("Code points of the transcript.", 42)]
+    attempts: Annotated[int, _field("Tries the case took; the last one decides.", 1)]
+    started: Annotated[str, _field("When the last try started, ISO 8601 in UTC.", "2025-11-04T10:15:31Z")]
+    connect_ms: Annotated[
+        float | None, _field("Milliseconds of DNS, TCP, TLS and upgrade; null without a connection.", 18.2)
+    ]
+    loop_lag_ms: Annotated[
+        float | None, _field("Latest the measuring loop woke during the try, in milliseconds.", 0.4)
+    ]
 
 
 class CaseCounts(Record, frozen=True, kw_only=True):
     """How the planned cases ended; planned = succeeded + failed + not_run, always."""
 
-    planned: int
-    succeeded: int
-    failed: int
-    not_run: int
+    planned: Annotated[int, _field("Cases planned.", 24)]
+    succeeded: Annotated[int, _field("Cases none of whose rows failed.", 21)]
+    failed: Annotated[int, _field("Cases with at least one failed row.", 2)]
+    not_run: Annotated[int, _field("Cases that never ran; they have no rows.", 1)]
 
 
 class Bucket(Record, frozen=True, kw_only=True):
     """Failed cases that share a fingerprint, counted, with up to five case ids and one sanitized example."""
 
-    fingerprint: str
-    kind: FailureKind
-    phase: Phase
-    code: str | None
-    count: int
-    targets: tuple[str, ...]
-    metrics: tuple[str, ...]
-    cases: tuple[str, ...]
-    example: str
+    fingerprint: Annotated[str, _field("What failures of one cause share.", "c0ffee0123456789")]
+    kind: Annotated[FailureKind, _field("Kind of the failures.", "idle_timeout")]
+    phase: Annotated[Phase, _field("Where in an attempt they happened.", "receive")]
+    code: Annotated[str | None, _field("Code of the provider or system.", "1011")]
+    count: Annotated[int, _field("Cases.", 2)]
+    targets: Annotated[tuple[str, ...], _field("Targets affected, sorted.", ["stt:moonshine/tiny"])]
+    metrics: Annotated[tuple[str, ...], _field("Metrics affected, sorted.", ["ttfs", "wer"])]
+    cases: Annotated[tuple[str, ...], _field("The first five case ids.", ["4c1de2..."])]
+    example: Annotated[str, _field("The first failure's sanitized message.", "nothing was received for 15 s")]
 
 
 class Summary(Record, frozen=True, kw_only=True, tag_field="record", tag="summary"):
-    """The last record of an artifact: how the run ended, and what proves that nothing before it was damaged.
+    """The last record of an artifact: how the run ended, and what proves that nothing before it was damaged."""
 
-    `records` counts the lines before this one and `sha256` digests every byte of them.
-    """
-
-    status: RunStatus
-    reason: str | None
-    finished: str | None
-    rows: int
-    rows_failed: int
-    cases: CaseCounts
-    buckets: tuple[Bucket, ...]
-    records: int
-    sha256: str
+    status: Annotated[RunStatus, _field("How the run ended.", "partial")]
+    reason: Annotated[str | None, _field("Why it ended so, where there is more to say.", "stopped by SIGTERM")]
+    finished: Annotated[
+        str | None,
+        _field("When the run ended, ISO 8601 in UTC; null when nobody saw it end.", "2025-11-04T10:16:40Z"),
+    ]
+    rows: Annotated[int, _field("Result records.", 144)]
+    rows_failed: Annotated[int, _field("Result records that are failed.", 12)]
+    cases: Annotated[CaseCounts, _field("How the planned cases ended.")]
+    buckets: Annotated[tuple[Bucket, ...], _field("Failures by cause, largest first, ties by fingerprint.")]
+    records: Annotated[int, _field("Lines before this one.", 145)]
+    sha256: Annotated[str, _field("SHA-256 of every byte before this line.", "e3b0...")]
+    failures_unlisted: Annotated[
+        int, _field("Failures, one a case and fingerprint, that are in no listed bucket.", 0)
+    ] = 0
