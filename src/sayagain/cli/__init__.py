@@ -1,1 +1,83 @@
-"""The command line: one thin module a command."""
+"""The command line: one thin module a command.
+
+Commands are named in a table and loaded when they are used, so that `sayagain --help` costs what this file and
+click cost. A command's module defines its options; what it calls is imported inside its body.
+"""
+
+import sys
+from importlib import import_module
+
+import click
+
+from sayagain import __version__
+from sayagain.errors import SayagainError
+
+COMMANDS = {
+    "run": "Benchmark speech engines and providers, and keep every result.",
+    "runs": "List runs and show what happened in one.",
+    "artifact": "Check, show and export the portable file of a run.",
+    "datasets": "List, check and import datasets.",
+    "db": "Look after the ledger's database.",
+}
+"""Each command, which lives in the module of its name, and its line in `sayagain --help`."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command, or None when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"sayagain.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="sayagain")
+def command() -> None:
+    """Benchmark speech-to-text and text-to-speech, keep every result, replay exactly the cases that failed."""
+
+
+def main() -> None:
+    """Run the command line; every foreseen error is one line on stderr and the exit code of its kind."""
+    try:
+        code = command.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except SayagainError as error:
+        click.echo(f"sayagain: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has left; there is nobody to tell
+        sys.exit(1)
+    except Exception as error:
+        _report_fault(error)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report_fault(error: Exception) -> None:
+    """Name a fault of our own in one line, with the place but without the text, which may hold anything."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "unknown"
+    click.echo(
+        f"sayagain: a fault of sayagain itself ({type(error).__name__} at {where}). Please report this line.",
+        err=True,
+    )

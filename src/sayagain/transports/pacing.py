@@ -42,6 +42,10 @@ class Lag:
         """Take one lateness into account."""
         self.worst_ns = max(self.worst_ns, late_ns)
 
+    def restart(self) -> None:
+        """Forget what was noted so far."""
+        self.worst_ns = 0
+
     @property
     def worst_ms(self) -> float:
         """The largest lateness in milliseconds."""

@@ -62,6 +62,10 @@ class Tracer:
         self._audio += pcm
         self.mark(EventKind.AUDIO_RECEIVED, at_ns=at_ns, size=len(pcm))
 
+    def received_audio(self) -> tuple[bytes, AudioFormat | None]:
+        """Return the audio so far and its format, if one was named."""
+        return bytes(self._audio), self.audio_format
+
     def saw(self, kind: EventKind) -> bool:
         """Tell whether an event of a kind has been noted."""
         return any(event.kind is kind for event in self._events)

@@ -1,0 +1,134 @@
+"""What a person sees when a run is over: a table for each benchmark, and where everything lies."""
+
+import sys
+from collections.abc import Sequence
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy.engine import make_url
+
+from sayagain.config import Settings
+from sayagain.ledger import open_ledger
+from sayagain.metrics.aggregate import Distribution, TargetSummary, aggregate
+from sayagain.records import Benchmark, CaseCounts, Record, RunStatus
+from sayagain.runner.orchestrator import Outcome
+
+PLAIN_WIDTH = 132
+"""Columns of a table that does not go to a terminal."""
+
+COLUMNS = {
+    Benchmark.STT: ("ttft", "ttfs", "finalization"),
+    Benchmark.TTS: ("ttfa", "synthesis", "rtf", "stall"),
+}
+"""The metrics of each benchmark's table whose distribution is shown."""
+
+
+class RunReport(Record, frozen=True, kw_only=True):
+    """What `sayagain run --json` prints."""
+
+    run_id: str
+    status: RunStatus | None
+    reason: str | None
+    exit_code: int
+    cases: CaseCounts | None
+    targets: tuple[TargetSummary, ...]
+    ledger: str
+    artifact: str | None
+    artifact_error: str | None
+
+
+def report_run(settings: Settings, outcome: Outcome, *, as_json: bool) -> None:
+    """Print how a run ended, from what the ledger holds of it."""
+    report = RunReport(
+        run_id=outcome.run_id,
+        status=outcome.status,
+        reason=outcome.reason,
+        exit_code=outcome.exit_code,
+        cases=outcome.counts,
+        targets=_summaries(settings, outcome),
+        ledger=make_url(settings.db).render_as_string(hide_password=True),
+        artifact=str(outcome.artifact) if outcome.artifact else None,
+        artifact_error=outcome.artifact_error,
+    )
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+    else:
+        print_report(report)
+
+
+def print_report(report: RunReport, console: Console | None = None) -> None:
+    """Print a report as tables and a few lines."""
+    console = console or _console()
+    for benchmark in Benchmark:
+        summaries = [summary for summary in report.targets if summary.target.startswith(f"{benchmark}:")]
+        if summaries:
+            console.print(benchmark_table(benchmark, summaries))
+    console.print(_verdict_line(report), markup=False, highlight=False)
+    if report.cases is not None and report.cases.failed:
+        _say(console, "failures", f"sayagain runs show {report.run_id} --failed")
+    _say(console, "ledger", report.ledger)
+    if report.artifact is not None:
+        _say(console, "artifact", report.artifact)
+    if report.artifact_error is not None:
+        _say(console, "artifact", f"not written: {report.artifact_error}")
+
+
+def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) -> Table:
+    """Return the table of one benchmark; distributions are shown as p50 / p95."""
+    title = {Benchmark.STT: "Speech to text", Benchmark.TTS: "Text to speech"}[benchmark]
+    table = Table(title=f"{title} (p50 / p95)", title_justify="left", title_style="bold")
+    table.add_column("target", no_wrap=True)
+    table.add_column("ok", justify="right")
+    table.add_column("failed", justify="right")
+    if benchmark is Benchmark.STT:
+        table.add_column("WER %", justify="right")
+        table.add_column("S/D/I of N", justify="right")
+    for metric in COLUMNS[benchmark]:
+        unit = next((s.metrics[metric].unit for s in summaries if metric in s.metrics), "")
+        table.add_column(f"{metric} {unit}".strip(), justify="right")
+    for summary in summaries:
+        table.add_row(*_cells(benchmark, summary))
+    return table
+
+
+def _cells(benchmark: Benchmark, summary: TargetSummary) -> list[str]:
+    cells = [summary.target.removeprefix(f"{benchmark}:"), str(summary.cases_succeeded), str(summary.cases_failed)]
+    if benchmark is Benchmark.STT:
+        rate = summary.error_rates.get("wer")
+        if rate is None or rate.percent is None:
+            cells += ["-", "-"]
+        else:
+            counts = f"{rate.substitutions}/{rate.deletions}/{rate.insertions}"
+            cells += [f"{rate.percent:.1f}", f"{counts} of {rate.reference}"]
+    return cells + [_spread(summary.metrics.get(metric)) for metric in COLUMNS[benchmark]]
+
+
+def _spread(distribution: Distribution | None) -> str:
+    if distribution is None or distribution.p50 is None or distribution.p95 is None:
+        return "-"
+    digits = 0 if distribution.unit == "ms" else 3
+    return f"{distribution.p50:.{digits}f} / {distribution.p95:.{digits}f}"
+
+
+def _verdict_line(report: RunReport) -> str:
+    status = report.status.value if report.status else "not finalized"
+    reason = f" ({report.reason})" if report.reason else ""
+    counts = report.cases
+    tally = f": {counts.succeeded} ok, {counts.failed} failed, {counts.not_run} not run" if counts else ""
+    return f"run {report.run_id} {status}{reason}{tally}"
+
+
+def _say(console: Console, label: str, text: str) -> None:
+    console.print(f"{label:<9} {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _summaries(settings: Settings, outcome: Outcome) -> tuple[TargetSummary, ...]:
+    if outcome.counts is None:
+        return ()
+    with open_ledger(settings.db) as ledger:
+        return aggregate(ledger.rows(outcome.run_id, lambda text: (None, None)))
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)

@@ -1,0 +1,31 @@
+"""From the ledger to an artifact: what the ledger holds of a run, written as one portable file."""
+
+from pathlib import Path
+
+from sayagain.artifact.redaction import transcript_digest
+from sayagain.artifact.writing import write_artifact
+from sayagain.ledger import Ledger
+
+
+def export_run(ledger: Ledger, run_id: str, directory: str | Path, hmac_key: str | None = None) -> Path:
+    """Write the artifact of a run, whatever its status, and return where it lies.
+
+    Args:
+        ledger: Where the run is kept.
+        run_id: The run.
+        directory: Where the file goes; its name comes from the run.
+        hmac_key: Key of the transcript digests; plain SHA-256 without one.
+
+    Raises:
+        SayagainError: The ledger cannot be read, or the file cannot be written; it says why and what to do.
+    """
+    run = ledger.run(run_id)
+    return write_artifact(
+        directory,
+        run.header,
+        ledger.rows(run.run_id, lambda text: transcript_digest(text, hmac_key)),
+        status=run.status,
+        reason=run.reason,
+        finished=run.finished,
+        planned=run.header.cases,
+    )

@@ -1,0 +1,153 @@
+"""Executing one case: its attempts, their bounds, their failures. Whatever happens, a finished case comes out."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import stamina
+
+from sayagain.artifact.redaction import Redactor
+from sayagain.datasets import read_pcm
+from sayagain.failures import classify, failed, sanitized
+from sayagain.metrics.audibility import is_silent
+from sayagain.records import (
+    Attempt,
+    AudioFormat,
+    Benchmark,
+    Case,
+    Failure,
+    FailureKind,
+    FinishedCase,
+    Limits,
+    Phase,
+    Trace,
+)
+from sayagain.transports.base import Transport
+from sayagain.transports.pacing import LoopWatch
+from sayagain.transports.tracing import Tracer
+
+RELUCTANCE_S = 1.0
+"""How long an attempt that was cancelled is given to end; one that does not is left behind."""
+
+STT_FORMAT = AudioFormat(rate=16_000)
+
+
+class _TryAgainError(Exception):
+    """Tells the retry library that the attempt just made may be made again."""
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Runs cases within limits; holds what all of them share."""
+
+    limits: Limits
+    redactor: Redactor
+    watch: LoopWatch
+    on_retry: Callable[[Case, Attempt], None] = lambda case, attempt: None
+
+    async def execute(self, case: Case, root: Path, transport: Transport) -> FinishedCase:
+        """Try a case until it succeeds, its failure is final, or its attempts are used up.
+
+        Never raises: a cancellation, too, ends as a finished case that failed as `cancelled`.
+        """
+        attempts: list[Attempt] = []
+        try:
+            async for chance in stamina.retry_context(
+                on=_TryAgainError, attempts=self.limits.attempts, timeout=None, wait_initial=0.5, wait_max=10.0
+            ):
+                with chance:
+                    attempt = await self._attempt(len(attempts) + 1, case, root, transport)
+                    attempts.append(attempt)
+                    if attempt.failure is not None and attempt.failure.retryable:
+                        if len(attempts) < self.limits.attempts:
+                            self.on_retry(case, attempt)
+                        raise _TryAgainError
+        except (_TryAgainError, asyncio.CancelledError):
+            pass  # the last attempt says how the case ended
+        if not attempts:
+            attempts.append(self._never_tried(case))
+        return FinishedCase(case=case, attempts=tuple(attempts))
+
+    async def _attempt(self, number: int, case: Case, root: Path, transport: Transport) -> Attempt:
+        tracer = Tracer()
+        failure: Failure | None = None
+        with self.watch.lag() as lag:
+            try:
+                pcm = await _audio_of(case, root)
+                async with transport.session() as session:
+                    tracer.restart()
+                    lag.restart()
+                    await _bounded(session.attempt(case, pcm, tracer, self.limits), tracer, self.limits)
+                await _require_sound(case, tracer)
+            except asyncio.CancelledError as error:
+                failure = classify(error, tracer.phase)
+            except Exception as error:  # noqa: BLE001 - every fault of an attempt is its case's failure
+                failure = classify(error, tracer.phase)
+        trace = tracer.freeze(lag.worst_ms, transport.joiner)
+        return Attempt(number=number, trace=trace, failure=failure and self._sanitized(failure, case, trace))
+
+    def _sanitized(self, failure: Failure, case: Case, trace: Trace) -> Failure:
+        heard = (event.text for event in trace.events if event.text)
+        message = self.redactor.clean(failure.message, (case.item.text, trace.transcript, *heard))
+        return sanitized(failure, message, case.target.provider)
+
+    def _never_tried(self, case: Case) -> Attempt:
+        failure = failed(FailureKind.CANCELLED, Phase.PREPARE, "the run was stopped").failure
+        trace = Tracer().freeze(0.0)
+        return Attempt(number=1, trace=trace, failure=self._sanitized(failure, case, trace))
+
+
+async def _audio_of(case: Case, root: Path) -> bytes:
+    """Read the item's audio in a thread: decoding must not hold up other cases' timestamps."""
+    if case.target.benchmark is Benchmark.TTS:
+        return b""
+    return await asyncio.to_thread(read_pcm, root, case.item, STT_FORMAT)
+
+
+async def _require_sound(case: Case, tracer: Tracer) -> None:
+    """Fail an answer that is all silence: it has a length and a latency, but nothing was said."""
+    audio, audio_format = tracer.received_audio()
+    if case.target.benchmark is Benchmark.STT or audio_format is None:
+        return
+    if audio_format.width != 2:
+        raise failed(
+            FailureKind.AUDIO_FORMAT, Phase.RECEIVE, f"{8 * audio_format.width}-bit audio came; 16-bit is measured"
+        )
+    if await asyncio.to_thread(is_silent, audio, audio_format):
+        raise failed(FailureKind.EMPTY, Phase.RECEIVE, "the audio is silent from beginning to end")
+
+
+async def _bounded(attempt: Coroutine[Any, Any, None], tracer: Tracer, limits: Limits) -> None:
+    """Await an attempt for as long as a case may take, even one that swallows its cancellation.
+
+    A task that will not end is left behind: its case has failed, its siblings go on, and closing its session
+    takes away what it waits for.
+    """
+    task = asyncio.create_task(attempt)
+    try:
+        await asyncio.wait({task}, timeout=limits.case_timeout_s)
+        if task.done():
+            task.result()
+            return
+    finally:
+        if not task.done():
+            await _end(task)
+    raise failed(
+        FailureKind.CASE_TIMEOUT, tracer.phase, f"the attempt was not over within {limits.case_timeout_s:g} s"
+    )
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait({task}, timeout=RELUCTANCE_S)
+    task.add_done_callback(_forget)
+
+
+def _forget(task: asyncio.Task[None]) -> None:
+    """Read a late outcome, so that nobody reports it as never retrieved."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,116 @@
+"""Everything that can be wrong is said here, before anything is spent."""
+
+from pathlib import Path
+
+from sayagain.artifact.redaction import Redactor
+from sayagain.artifact.schema import SCHEMA_VERSION
+from sayagain.artifact.writing import check_directory
+from sayagain.config import Settings, local_secrets
+from sayagain.datasets import Dataset, builtin, load
+from sayagain.errors import SayagainError, UsageError
+from sayagain.logs import logger
+from sayagain.metrics import METRICS, NORMALIZER
+from sayagain.records import Benchmark, Limits, RunHeader
+from sayagain.runner.identity import new_run_id, runner_info
+from sayagain.runner.orchestrator import Prepared
+from sayagain.runner.plan import Plan, make_plan
+from sayagain.runner.targets import select
+from sayagain.transports.pacing import wall_time
+
+
+async def prepare(settings: Settings) -> Prepared:
+    """Resolve settings, targets and datasets into a run that is ready to start.
+
+    Raises:
+        UsageError: Something that was asked for does not exist, does not fit together, or leaves nothing to do.
+        DatasetError: A dataset has problems; every one is named.
+    """
+    candidates = await select(settings)
+    targets = tuple(candidate.target for candidate in candidates)
+    datasets = _datasets(settings, {target.benchmark for target in targets})
+    plan = make_plan(datasets, targets, size=settings.sample, seed=settings.seed, repeat=settings.repeat)
+    if not plan.stages:
+        raise UsageError(_nothing_to_do(datasets, targets_of=sorted({target.benchmark for target in targets})))
+    limits = limits_of(settings)
+    reached = {target.key for target in plan.targets}
+    return Prepared(
+        header=_header(settings, plan, limits),
+        plan=plan,
+        limits=limits,
+        transports={
+            candidate.target.key: candidate.connect(limits)
+            for candidate in candidates
+            if candidate.target.key in reached
+        },
+        redactor=Redactor(local_secrets().values()),
+        artifact_dir=_artifact_dir(settings),
+        artifact_hmac_key=settings.artifact_hmac_key,
+        ledger_timeout_s=settings.ledger_timeout,
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the bounds that the settings put on every case."""
+    return Limits(
+        connect_timeout_s=settings.connect_timeout,
+        idle_timeout_s=settings.idle_timeout,
+        final_timeout_s=settings.final_timeout,
+        case_timeout_s=settings.case_timeout,
+        grace_s=settings.grace,
+        attempts=settings.attempts,
+        concurrency=settings.concurrency,
+        provider_concurrency=settings.provider_concurrency,
+    )
+
+
+def _datasets(settings: Settings, benchmarks: set[Benchmark]) -> list[Dataset]:
+    folder = Path(settings.datasets_dir)
+    if settings.dataset is None:
+        references = [name for benchmark in Benchmark if benchmark in benchmarks for name in builtin(benchmark)]
+    else:
+        references = [part.strip() for part in settings.dataset.split(",") if part.strip()]
+    datasets = [load(reference, folder) for reference in dict.fromkeys(references)]
+    for dataset in datasets:
+        if not dataset.items:
+            raise UsageError(f"The dataset {dataset.id} is empty: there is nothing to run.")
+    return datasets
+
+
+def _nothing_to_do(datasets: list[Dataset], targets_of: list[Benchmark]) -> str:
+    have = ", ".join(f"{dataset.id} ({dataset.benchmark})" for dataset in datasets) or "none"
+    return f"No dataset fits the targets: they are {' and '.join(targets_of)}, the datasets are {have}."
+
+
+def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
+    return RunHeader(
+        schema=SCHEMA_VERSION,
+        run_id=new_run_id(),
+        kind=plan.kind,
+        started=wall_time(),
+        scheduled=None,
+        runner=runner_info(target.adapter for target in plan.targets),
+        datasets=plan.dataset_infos(),
+        targets=plan.target_infos(),
+        limits=limits,
+        repeat=settings.repeat,
+        cases=plan.size,
+        plan_sha256=plan.digest(),
+        metrics={name: info.version for name, info in METRICS.items() if info.benchmark in _benchmarks(plan)},
+        normalizer=NORMALIZER,
+    )
+
+
+def _benchmarks(plan: Plan) -> set[Benchmark]:
+    return {stage.benchmark for stage in plan.stages}
+
+
+def _artifact_dir(settings: Settings) -> Path | None:
+    """Return where the artifact goes; say at once when it cannot be written there, but run all the same."""
+    if settings.artifact_dir is None:
+        return None
+    directory = Path(settings.artifact_dir)
+    try:
+        check_directory(directory)
+    except SayagainError as error:
+        logger().warning("run_artifact_directory_unusable", directory=str(directory), reason=str(error))
+    return directory

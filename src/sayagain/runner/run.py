@@ -1,0 +1,52 @@
+"""The main job as one call: prepare, make ready, conduct, and let everything go."""
+
+import asyncio
+import dataclasses
+import gc
+from collections.abc import Iterable
+
+import msgspec
+
+from sayagain.config import Settings
+from sayagain.ledger import Ledger, open_ledger
+from sayagain.runner.orchestrator import Display, Outcome, Prepared, conduct
+from sayagain.runner.preflight import prepare
+from sayagain.runner.recorder import Recorder, Setup
+from sayagain.transports.base import Transport
+from sayagain.transports.pacing import wall_time
+
+
+async def run_benchmark(settings: Settings, display: Display) -> Outcome:
+    """Run the benchmark that the settings describe; every result is in the ledger when this returns.
+
+    Raises:
+        SayagainError: The run could not begin; nothing was spent and the message says why.
+    """
+    prepared = await prepare(settings)
+    with open_ledger(settings.db) as ledger:
+        return await run_prepared(prepared, ledger, settings.db, display)
+
+
+async def run_prepared(prepared: Prepared, ledger: Ledger, db: str, display: Display) -> Outcome:
+    """Run what has been prepared: engines and the recorder are loaded before the run, and its clocks, start."""
+    recorder = Recorder(Setup(db=db, run_id=prepared.header.run_id, ledger_timeout_s=prepared.ledger_timeout_s))
+    transports = tuple({id(transport): transport for transport in prepared.transports.values()}.values())
+    try:
+        await _ready(recorder, transports)
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays; collecting it again would only hold up the loop
+        header = msgspec.structs.replace(prepared.header, started=wall_time())
+        return await conduct(dataclasses.replace(prepared, header=header), ledger, recorder, display)
+    finally:
+        gc.unfreeze()
+        await asyncio.gather(recorder.abandon(), *(transport.aclose() for transport in transports))
+
+
+async def _ready(recorder: Recorder, transports: Iterable[Transport]) -> None:
+    """Load everything at once; when one cannot, the others are let finish so that they can be closed."""
+    outcomes = await asyncio.gather(
+        recorder.start(), *(transport.prepare() for transport in transports), return_exceptions=True
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
