@@ -94,7 +94,7 @@ def _result(
     try:
         measured = computations[name](item, trace, landmarks)
         if measured.value is not None and not math.isfinite(measured.value):
-            raise CannotMeasureError("the value is not a finite number")  # noqa: TRY301
+            raise CannotMeasureError("the value is not a finite number")
     except CannotMeasureError as error:
         return _failed(name, _scoring_failure(str(error), provider))
     except Exception as error:
