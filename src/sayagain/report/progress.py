@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: live bars on a terminal, a line per case elsewhere, nothing for --json."""
+"""What a person sees while a run goes on: live bars on a terminal, plain lines elsewhere, nothing for --json."""
 
 import sys
 

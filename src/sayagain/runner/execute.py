@@ -84,7 +84,7 @@ class Executor:
                 await _require_sound(case, tracer)
             except asyncio.CancelledError as error:
                 failure = classify(error, tracer.phase)
-            except Exception as error:  # noqa: BLE001 - every fault of an attempt is its case's failure
+            except Exception as error:
                 failure = classify(error, tracer.phase)
         trace = tracer.freeze(lag.worst_ms, transport.joiner)
         return Attempt(number=number, trace=trace, failure=failure and self._sanitized(failure, case, trace))

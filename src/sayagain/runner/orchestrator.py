@@ -108,7 +108,7 @@ async def _execute(prepared: Prepared, recorder: Recorder, stop: Stop, display: 
         await recorder.close()
     except LedgerError as error:
         return str(error)
-    except Exception as error:  # noqa: BLE001 - a fault of ours still ends in a finalized run
+    except Exception as error:
         logger().error("run_fault", error=type(error).__name__, exc_info=True)
         return f"internal: {type(error).__name__}"
     finally:
@@ -165,7 +165,7 @@ async def _export(prepared: Prepared, ledger: Ledger, outcome: Outcome) -> Outco
     log = logger().bind(run_id=outcome.run_id)
     try:
         path = await asyncio.to_thread(export_run, ledger, outcome.run_id, directory, prepared.artifact_hmac_key)
-    except Exception as error:  # noqa: BLE001 - the run is over and intact, whatever the export meets
+    except Exception as error:
         reason = str(error) if isinstance(error, SayagainError) else f"internal: {type(error).__name__}"
         log.error("run_artifact_write_failed", reason=reason, directory=str(directory))
         return _with_artifact(outcome, None, reason)

@@ -53,6 +53,8 @@ class Tracer:
 
     def begin_audio(self, audio_format: AudioFormat) -> None:
         """Note the format of the audio that follows; it cannot change within one answer."""
+        if min(audio_format.rate, audio_format.width, audio_format.channels) <= 0:
+            raise failed(FailureKind.PROTOCOL, self.phase, "an audio format of nothing was announced")
         if self.audio_format not in (None, audio_format):
             raise failed(FailureKind.PROTOCOL, self.phase, "the audio format changed within one answer")
         self.audio_format = audio_format
