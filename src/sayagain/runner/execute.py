@@ -32,6 +32,10 @@ from sayagain.transports.tracing import Tracer
 RELUCTANCE_S = 1.0
 """How long an attempt that was cancelled is given to end; one that does not is left behind."""
 
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 10.0
+"""The backoff between attempts: exponential, with jitter."""
+
 STT_FORMAT = AudioFormat(rate=16_000)
 
 
@@ -56,7 +60,11 @@ class Executor:
         attempts: list[Attempt] = []
         try:
             async for chance in stamina.retry_context(
-                on=_TryAgainError, attempts=self.limits.attempts, timeout=None, wait_initial=0.5, wait_max=10.0
+                on=_TryAgainError,
+                attempts=self.limits.attempts,
+                timeout=None,
+                wait_initial=FIRST_WAIT_S,
+                wait_max=LONGEST_WAIT_S,
             ):
                 with chance:
                     attempt = await self._attempt(len(attempts) + 1, case, root, transport)

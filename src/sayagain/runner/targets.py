@@ -13,10 +13,10 @@ from sayagain.engines.endpoint import EngineEndpoint
 from sayagain.engines.registry import ENGINES, EngineInfo
 from sayagain.errors import UsageError
 from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
-from sayagain.records import Benchmark, Limits, Target
+from sayagain.records import Benchmark, Limits, Setting, Target
 from sayagain.runner.servers import server_targets
 from sayagain.transports.base import Transport
-from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, WyomingCodec, WyomingTransport
+from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingCodec, WyomingTransport
 
 CODECS: dict[Benchmark, WyomingCodec] = {Benchmark.STT: WyomingSttCodec, Benchmark.TTS: WyomingTtsCodec}
 
@@ -65,13 +65,7 @@ async def _named(settings: Settings, local: Sequence[Candidate]) -> list[Candida
 
 async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -> list[Candidate]:
     if name.startswith("wyoming/"):
-        return [
-            Candidate(
-                target,
-                lambda _, endpoint=endpoint, codec=CODECS[target.benchmark]: WyomingTransport(endpoint, codec),
-            )
-            for target, endpoint in await server_targets(name, settings)
-        ]
+        return [_served(target, endpoint) for target, endpoint in await server_targets(name, settings)]
     found = [candidate for candidate in local if _matches(name, candidate.target)]
     if not found:
         known = [candidate.target.name for candidate in local] + [candidate.target.provider for candidate in local]
@@ -85,11 +79,16 @@ def _matches(name: str, target: Target) -> bool:
     return any(fnmatchcase(prefix, name) for prefix in prefixes)
 
 
+def _served(target: Target, endpoint: FixedEndpoint) -> Candidate:
+    codec = CODECS[target.benchmark]
+    return Candidate(target, lambda _: WyomingTransport(endpoint, codec))
+
+
 def _local_candidate(info: EngineInfo) -> Candidate:
-    settings = {"language": info.language}
-    if info.benchmark is Benchmark.STT:
-        settings |= {"chunk_ms": DEFAULT_CHUNK_MS}
     codec = CODECS[info.benchmark]
+    settings: dict[str, Setting] = {"language": info.language, "version": info.version(), **info.settings}
+    if info.benchmark is Benchmark.STT:
+        settings["chunk_ms"] = DEFAULT_CHUNK_MS
     target = Target(
         benchmark=info.benchmark,
         provider=info.name,
@@ -100,9 +99,8 @@ def _local_candidate(info: EngineInfo) -> Candidate:
     )
 
     def connect(limits: Limits) -> Transport:
-        return WyomingTransport(
-            EngineEndpoint(info.name, min(limits.provider_concurrency, limits.concurrency)), codec
-        )
+        size = min(limits.provider_concurrency, limits.concurrency)
+        return WyomingTransport(EngineEndpoint(info.name, size), codec)
 
     return Candidate(target, connect, info.why_missing())
 
