@@ -162,13 +162,13 @@ def audio_path(root: Path, audio: str) -> Path:
     """
     relative = Path(audio)
     if not audio or "\0" in audio or relative.is_absolute() or ".." in relative.parts:
-        raise ValueError("the audio path must be relative and stay inside the dataset's folder")
+        raise ValueError("the audio path must be relative and stay inside the folder")
     try:
         resolved = (root / relative).resolve()
     except (OSError, RuntimeError) as error:
         raise ValueError("the audio path is a symbolic link that leads nowhere") from error
     if not resolved.is_relative_to(root.resolve()):
-        raise ValueError("the audio path leaves the dataset's folder through a symbolic link")
+        raise ValueError("the audio path leaves the folder through a symbolic link")
     return resolved
 
 

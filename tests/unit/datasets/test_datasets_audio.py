@@ -87,7 +87,9 @@ def test_channels_are_averaged() -> None:
 
 
 def test_samples_are_rounded_to_the_nearest_step_and_clipped_at_full_scale() -> None:
-    samples = np.array([[0.6], [-0.6], [1.4], [40000], [-40000], [32767.4], [-32768]], np.float32) / np.float32(32768)
+    samples = np.array([[0.6], [-0.6], [1.4], [40000], [-40000], [32767.4], [-32768]], np.float32) / np.float32(
+        32768
+    )
     assert np.frombuffer(to_pcm(Audio(samples, 16_000), 16_000), "<i2").tolist() == [
         1,
         -1,

@@ -72,7 +72,7 @@ def test_everything_that_is_wrong_is_listed_item_by_item(utterances: Make, tmp_p
         "silent: the transcript is empty",
         "noise: the audio file 5.wav cannot be decoded: Format not recognised",
         "short: the audio lasts 0.500 s and duration_s says 0.600 s",
-        "outside: ../secret.wav: the audio path must be relative and stay inside the dataset's folder",
+        "outside: ../secret.wav: the audio path must be relative and stay inside the folder",
         "unspanned: there is no speech span; `sayagain datasets import` finds one",
     )
 
