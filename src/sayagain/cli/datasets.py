@@ -81,7 +81,7 @@ def verify(datasets_dir: str | None, references: tuple[str, ...]) -> None:
         except DatasetError as error:
             problems.append(str(error).replace("\n", "\n  "))
         else:
-            click.echo(f"{dataset.id}: {len(dataset.items)} items as pinned, sha256 {dataset.sha256}")
+            click.echo(f"{dataset.id}: {_items(dataset)} as pinned, sha256 {dataset.sha256}")
     if problems:
         raise DatasetError(f"{len(problems)} of {len(named)} datasets cannot be used:", tuple(problems))
 
@@ -163,12 +163,16 @@ def _resolved(datasets_dir: str | None) -> Path:
     return Path(load_settings({"datasets_dir": datasets_dir}).datasets_dir)
 
 
+def _items(dataset: "Dataset") -> str:
+    return "1 item" if len(dataset.items) == 1 else f"{len(dataset.items)} items"
+
+
 def _entry_line(entry: "Entry") -> str:
     dataset = entry.dataset
     where = "built in" if entry.builtin else str(entry.path.parent)
     if dataset is None:
         return f"cannot be used: {entry.problem} ({where})"
-    extent = f"{len(dataset.items)} items" + (f", {dataset.seconds:.1f} s" if dataset.seconds else "")
+    extent = _items(dataset) + (f", {dataset.seconds:.1f} s" if dataset.seconds else "")
     return f"{dataset.benchmark}  {dataset.language}  {extent}  {dataset.licence}  ({where})"
 
 

@@ -10,10 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import soundfile
+from hypothesis import settings
 
 from sayagain.datasets.catalog import BUILTIN_DIR
 from sayagain.datasets.manifest import Dataset, encode
 from sayagain.records import Benchmark, Item, SpeechSpan
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no defect
+settings.load_profile("unhurried")
 
 Samples = npt.NDArray[np.float32]
 RECORDING = BUILTIN_DIR / "librivox-5" / "sense_and_sensibility_01_austen_64kb-0880.wav"
