@@ -1,14 +1,17 @@
 """Logging: events with stable names on stderr, readable on a terminal and JSON lines elsewhere.
 
-Event names are part of the interface: run_started, case_retried, case_failed, run_stopping, run_finished,
-run_interrupted, run_artifact_written, run_artifact_write_failed. No event carries a transcript, a prompt or a
-secret.
+Event names are part of the interface: run_started, case_retried, case_failed, ledger_retried, run_stopping,
+run_finished, run_artifact_directory_unusable, run_artifact_written, run_artifact_write_failed, run_fault. No event
+carries a transcript, a prompt or a secret.
 """
 
 import sys
 from typing import Any
 
 import structlog
+from stamina.instrumentation import RetryDetails, set_on_retry_hooks
+
+from sayagain.errors import LedgerError
 
 
 def configure() -> None:
@@ -25,11 +28,18 @@ def configure() -> None:
         logger_factory=_CurrentStderr,
         cache_logger_on_first_use=False,
     )
+    set_on_retry_hooks([_ledger_retried])
 
 
 def logger() -> Any:
     """Return the logger; every call names an event and gives its fields."""
     return structlog.get_logger()
+
+
+def _ledger_retried(details: RetryDetails) -> None:
+    """Say that the ledger is being waited for; retried cases are logged by their executor, who knows them."""
+    if isinstance(details.caused_by, LedgerError):
+        logger().warning("ledger_retried", reason=str(details.caused_by), waiting_s=round(details.wait_for, 2))
 
 
 class _CurrentStderr:

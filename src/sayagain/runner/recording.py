@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from sayagain import logs
 from sayagain.errors import SayagainError
 from sayagain.ledger import Ledger, open_ledger
 from sayagain.metrics import score
@@ -28,6 +29,7 @@ def main() -> None:
     source = sys.stdin.buffer
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not look like an answer
+    logs.configure()
     setup = msgspec.msgpack.decode(next(_messages(source)), type=Setup)
     try:
         ledger = open_ledger(setup.db)

@@ -1,0 +1,149 @@
+"""A whole run against Wyoming servers that behave and misbehave."""
+
+import json
+from typing import Any
+
+import pytest
+
+from support.commands import Cli, Standin, events, require_whole
+
+QUICK = ("--attempts", "1", "--final-timeout", "1", "--idle-timeout", "1", "--case-timeout", "20")
+
+
+def kinds(cli: Cli) -> list[str]:
+    """Return the kind of each failed case, once a case, from the artifact."""
+    rows = [json.loads(line) for line in cli.artifact().read_text("utf-8").splitlines()]
+    failed = {
+        row["case_id"]: row["failure"]["kind"]
+        for row in rows
+        if row.get("status") == "failed" and "case_id" in row
+    }
+    return sorted(failed.values())
+
+
+def run(cli: Cli, model: str, *args: str, code: int = 0) -> dict[str, Any]:
+    report: dict[str, Any] = cli.json("run", "--models", model, *QUICK, *args, code=code)
+    require_whole(report)
+    return report
+
+
+def test_a_server_that_behaves_is_benchmarked_in_both_directions(cli: Cli, standin: Standin) -> None:
+    report = run(cli, standin("ok"), "--sample", "2")
+    assert report["status"] == "succeeded"
+    assert report["exit_code"] == 0
+    assert {target["target"] for target in report["targets"]} == {
+        "stt:wyoming/standin:tiny",
+        "tts:wyoming/standin/tone",
+    }
+    for target in report["targets"]:
+        for metric in target["metrics"].values():
+            assert metric["failed"] == 0
+            assert metric["n"] > 0
+    assert report["artifact"] is not None
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("hang", "final_timeout"),
+        ("close", "connection_lost"),
+        ("vanish", "connection_lost"),
+        ("error", "server_error"),
+        ("empty", "empty"),
+        ("partial-only", "protocol"),
+        ("garbage", "protocol"),
+    ],
+)
+def test_one_bad_answer_fails_its_case_by_name_and_no_other(
+    cli: Cli, standin: Standin, word: str, kind: str
+) -> None:
+    report = run(cli, standin(f"{word},ok"), "--kind", "stt", "--sample", "3")
+    assert report["status"] == "partial"
+    assert report["cases"]["failed"] == 1
+    assert kinds(cli) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("hang", "idle_timeout"),
+        ("stall", "idle_timeout"),
+        ("close", "connection_lost"),
+        ("vanish", "connection_lost"),
+        ("error", "bad_request"),
+        ("empty", "empty"),
+        ("silent", "empty"),
+    ],
+)
+def test_one_bad_voice_fails_its_case_by_name_and_no_other(
+    cli: Cli, standin: Standin, word: str, kind: str
+) -> None:
+    report = run(cli, standin(f"{word},odd"), "--kind", "tts", "--sample", "3")
+    assert report["status"] == "partial"
+    assert report["cases"]["failed"] == 1
+    assert kinds(cli) == [kind]
+
+
+def test_a_frame_of_more_than_a_megabyte_is_accepted(cli: Cli, standin: Standin) -> None:
+    assert run(cli, standin("large"), "--kind", "stt", "--sample", "1")["status"] == "succeeded"
+
+
+def test_a_run_in_which_nothing_succeeds_has_failed(cli: Cli, standin: Standin) -> None:
+    report = run(cli, standin("error"), "--kind", "tts", "--sample", "2", code=1)
+    assert (report["status"], report["exit_code"]) == ("failed", 1)
+    assert report["artifact"] is not None
+
+
+def test_a_passing_fault_is_tried_again_and_every_attempt_is_in_the_ledger(cli: Cli, standin: Standin) -> None:
+    report = cli.json("run", "--models", standin("vanish,ok"), "--kind", "tts", "--sample", "1")
+    assert report["status"] == "succeeded"
+    rows = [json.loads(line) for line in cli.artifact().read_text("utf-8").splitlines()]
+    assert {row["attempts"] for row in rows if row["record"] == "result"} == {2}
+
+
+def test_the_log_names_every_event_of_the_run(cli: Cli, standin: Standin) -> None:
+    done = cli("run", "--models", standin("error,ok"), "--kind", "tts", "--sample", "2", *QUICK)
+    names = [event["event"] for event in events(done.stderr)]
+    assert names == ["run_started", "case_failed", "run_finished", "run_artifact_written"]
+    assert len({event["run_id"] for event in events(done.stderr) if "run_id" in event}) == 1
+
+
+def test_without_a_directory_no_artifact_is_written_and_nothing_else_changes(cli: Cli, standin: Standin) -> None:
+    cli.env["RUN_ARTIFACT_DIR"] = ""
+    report = run(cli, standin("ok"), "--kind", "tts", "--sample", "1")
+    assert (report["status"], report["artifact"], report["artifact_error"]) == ("succeeded", None, None)
+    assert sorted(path.suffix for path in cli.folder.iterdir()) == [".db"]
+
+
+def test_an_artifact_that_cannot_be_written_changes_neither_status_nor_exit_code(
+    cli: Cli, standin: Standin
+) -> None:
+    (cli.folder / "artifacts").write_text("a file stands where the directory should be")
+    done = cli("run", "--models", standin("ok"), "--kind", "tts", "--sample", "1", *QUICK)
+    names = [event["event"] for event in events(done.stderr)]
+    assert names == ["run_artifact_directory_unusable", "run_started", "run_finished", "run_artifact_write_failed"]
+    assert "succeeded" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--models", "moonshin"], "moonshine"),
+        (["--models", "wyoming/127.0.0.1:1"], "cannot be reached"),
+        (["--models", "wyoming/nobody"], "HOST:PORT"),
+        (["--models", "espeak", "--kind", "stt"], "no target"),
+        (["--models", ","], "names nothing"),
+        (["--dataset", "librivo"], "librivox"),
+        (["--sample", "0"], "sample"),
+        (["--kind", "sts"], "kind"),
+        (["--models", "espeak", "--dataset", "librivox-5"], "fits"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line_with_exit_code_2(cli: Cli, args: list[str], says: str) -> None:
+    done = cli("run", *args, code=2)
+    assert says in done.stderr
+    assert not (cli.folder / "artifacts").exists() or not list((cli.folder / "artifacts").iterdir())
+
+
+def test_a_server_that_does_not_speak_wyoming_is_told_apart(cli: Cli, standin: Standin) -> None:
+    assert "names" not in cli("run", "--models", standin("ok") + "/nobody", code=2).stdout
