@@ -1,0 +1,1 @@
+"""Alembic migrations of the ledger: `env` runs them, `versions` holds one module for each revision."""
