@@ -47,7 +47,7 @@ from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import wall_time
 from sayagain.transports.tracing import Tracer
 
-WORDS = ["one", "moment", "please", "while", "I", "look", "up", "the", "order", "you", "placed", "on", "the", "second", "of", "may"]
+WORDS = """one moment please while I look up the order you placed on the second of may""".split()  # noqa: SIM905
 MB = 1024 * 1024
 
 

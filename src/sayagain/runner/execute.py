@@ -36,8 +36,6 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 10.0
 """The backoff between attempts: exponential, with jitter."""
 
-STT_FORMAT = AudioFormat(rate=16_000)
-
 
 class _TryAgainError(Exception):
     """Tells the retry library that the attempt just made may be made again."""
@@ -84,7 +82,7 @@ class Executor:
         failure: Failure | None = None
         with self.watch.lag() as lag:
             try:
-                pcm = await _audio_of(case, root)
+                pcm = await _recording(case, root, transport.audio_format)
                 async with transport.session() as session:
                     tracer.restart()
                     lag.restart()
@@ -108,11 +106,11 @@ class Executor:
         return Attempt(number=1, trace=trace, failure=self._sanitized(failure, case, trace))
 
 
-async def _audio_of(case: Case, root: Path) -> bytes:
+async def _recording(case: Case, root: Path, audio_format: AudioFormat | None) -> bytes:
     """Read the item's audio in a thread: decoding must not hold up other cases' timestamps."""
-    if case.target.benchmark is Benchmark.TTS:
+    if audio_format is None:
         return b""
-    return await asyncio.to_thread(read_pcm, root, case.item, STT_FORMAT)
+    return await asyncio.to_thread(read_pcm, root, case.item, audio_format)
 
 
 async def _require_sound(case: Case, tracer: Tracer) -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Generic
 
 from sayagain.providers.codec import Frame
-from sayagain.records import Case, Limits
+from sayagain.records import AudioFormat, Case, Limits
 from sayagain.transports.tracing import Tracer
 
 
@@ -36,7 +36,7 @@ class Session(ABC):
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         """Run one attempt and note what is seen; return when the answer is complete.
 
-        `pcm` is the item's audio in the codec's format, empty for TTS. Any exception is the attempt's failure;
+        `pcm` is the item's audio in the transport's format, empty when it needs none. Any exception is the attempt's failure;
         what was noted until then stays in the tracer.
         """
 
@@ -46,6 +46,9 @@ class Transport(ABC):
 
     joiner = " "
     """What stands between the final segments of a transcript."""
+
+    audio_format: AudioFormat | None = None
+    """The PCM its attempts are given of an item's recording; None when they need none."""
 
     @abstractmethod
     async def prepare(self) -> None:

@@ -211,6 +211,9 @@ class WyomingTransport(Transport):
     def __init__(self, endpoint: Endpoint, codec: WyomingCodec) -> None:
         self._endpoint = endpoint
         self._codec = codec
+        if issubclass(codec, SttCodec):
+            self.audio_format = codec.audio_format
+            self.joiner = codec.joiner
 
     async def prepare(self) -> None:
         """Make the endpoint's server ready."""

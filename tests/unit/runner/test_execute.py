@@ -221,6 +221,7 @@ async def test_audio_of_another_width_is_refused_by_name() -> None:
 
 async def test_a_recording_that_is_gone_fails_its_case_and_touches_no_provider(tmp_path: Path) -> None:
     transport = Acting(speak)
+    transport.audio_format = AudioFormat(rate=16_000)
     item = Item(id="gone", text="ten of clubs", sha256="0" * 64, audio="gone.wav", duration_s=1.0)
     finished = await execute(transport, target=STT, item=item)
     assert finished.failure is not None
