@@ -22,7 +22,11 @@ class DatasetError(UsageError):
 
 
 class LedgerError(SayagainError):
-    """The database refused, and went on refusing for as long as it may. Exit code 1."""
+    """The database refused; `transient` says whether the refusal may pass by itself. Exit code 1."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
 
 
 class MismatchError(SayagainError):
@@ -36,12 +40,17 @@ class UnsupportedSchemaError(MismatchError):
 
 
 class CorruptArtifactError(SayagainError):
-    """An artifact is damaged, torn or not an artifact; `line` is the first wrong one, from 1. Exit code 4."""
+    """An artifact is damaged, torn or not an artifact. Exit code 4.
+
+    `reason` says what is wrong, `line` (from 1) where, and `path` in which file; the last two can be unknown.
+    """
 
     exit_code = 4
 
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message if line is None else f"line {line}: {message}")
+    def __init__(self, reason: str, line: int | None = None, path: str | None = None) -> None:
+        place = ", ".join(part for part in (path, None if line is None else f"line {line}") if part)
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.reason = reason
         self.line = line
 
 
