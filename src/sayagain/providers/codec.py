@@ -17,6 +17,11 @@ Frame = TypeVar("Frame")
 
 
 @dataclass(frozen=True)
+class Ready:
+    """The provider is ready for audio; only codecs with `awaits_ready` need to say so."""
+
+
+@dataclass(frozen=True)
 class Partial:
     """A transcript so far, which the provider may still change."""
 
@@ -55,26 +60,35 @@ class Done:
 
 @dataclass(frozen=True)
 class Refused:
-    """The provider reported an error; `retryable` None means: as the kind says."""
+    """The provider reported an error; `retryable` None means: as the kind says.
+
+    `retry_after_s` is how long the provider asked to be left alone, in seconds.
+    """
 
     kind: FailureKind
     message: str
     code: str | None = None
     retryable: bool | None = None
+    retry_after_s: float | None = None
 
 
-Signal = Partial | Final | AudioBegins | AudioChunk | Done | Refused
+Signal = Ready | Partial | Final | AudioBegins | AudioChunk | Done | Refused
 
 
 class SttCodec(ABC, Generic[Frame]):
     """Speech to text: audio out, transcript in.
 
-    `audio_format` is the PCM it wants; `joiner` stands between final segments.
+    `audio_format` is the PCM it wants; `joiner` stands between final segments. With `awaits_ready` no audio is
+    sent before a `Ready` signal. With `silence_after_end` silence goes on being sent, at the pace of speech, after
+    the audio is over and until `Done`. After `keepalive_s` seconds in which nothing was sent, `keepalive` is.
     """
 
     version: str
     audio_format = AudioFormat(rate=16_000)
     joiner = " "
+    awaits_ready = False
+    silence_after_end = False
+    keepalive_s: float | None = None
 
     def __init__(self, target: Target, item: Item) -> None:
         self.target = target
@@ -91,6 +105,10 @@ class SttCodec(ABC, Generic[Frame]):
     @abstractmethod
     def end(self) -> Iterable[Frame]:
         """Yield the frames that say that no more audio follows."""
+
+    def keepalive(self) -> Iterable[Frame]:
+        """Yield the frames that keep a silent connection open."""
+        return ()
 
     @abstractmethod
     def receive(self, frame: Frame) -> Iterable[Signal]:
