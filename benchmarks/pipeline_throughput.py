@@ -48,6 +48,7 @@ from sayagain.transports.pacing import wall_time
 from sayagain.transports.tracing import Tracer
 
 WORDS = """one moment please while I look up the order you placed on the second of may""".split()  # noqa: SIM905
+ITEMS = 400
 MB = 1024 * 1024
 
 
@@ -100,7 +101,7 @@ def texts(count: int) -> Iterator[str]:
 
 
 def plan_of(cases: int) -> Plan:
-    """Plan one target on that many items."""
+    """Plan one target on some hundred items, repeated: the texts of a benchmark come again and again."""
     items = tuple(
         Item(
             id=f"item-{number}",
@@ -109,7 +110,7 @@ def plan_of(cases: int) -> Plan:
             duration_s=4.0,
             speech=SpeechSpan(start_s=0.5, end_s=3.5, vad="none"),
         )
-        for number, text in enumerate(texts(cases))
+        for number, text in enumerate(texts(ITEMS))
     )
     dataset = Dataset(
         id="instant",
@@ -122,7 +123,7 @@ def plan_of(cases: int) -> Plan:
         root=Path(),
     )
     target = Target(benchmark=Benchmark.STT, provider="instant", model="none", adapter="instant/1")
-    return make_plan([dataset], [target])
+    return make_plan([dataset], [target], repeat=-(-cases // ITEMS))
 
 
 def header_of(plan: Plan, limits: Limits) -> RunHeader:
@@ -194,6 +195,7 @@ def measure(name: str, url: str, cases: int) -> float:
         pass
     bare = bare_rate(url, plan_of(min(cases, 4096)))
     plan = plan_of(cases)
+    cases = plan.size
     header = header_of(plan, limits)
     prepared = Prepared(
         header=header,
@@ -204,6 +206,7 @@ def measure(name: str, url: str, cases: int) -> float:
     )
     watch, display = PeakMemory(), Quiet()
     before = psutil.Process().memory_info().rss
+    cpu_before = time.process_time()
     watch.start()
     with open_ledger(url) as ledger:
         outcome = asyncio.run(run_prepared(prepared, ledger, url, display))
@@ -212,10 +215,12 @@ def measure(name: str, url: str, cases: int) -> float:
     assert outcome.counts is not None, outcome
     assert outcome.counts.succeeded == cases, outcome
     rate = cases / (display.ended - display.began)
+    cpu_us = (time.process_time() - cpu_before) / cases * 1e6
     own = (watch.peak[os.getpid()] - before) / MB
     recorder = max((peak / MB for pid, peak in watch.peak.items() if pid != os.getpid()), default=0.0)
     print(
         f"{name:<10} {rate:7.0f} cases/s   bare record {bare:7.0f}/s   ratio {rate / bare:4.2f}   "
+        f"{cpu_us:.0f} us of this process a case   "
         f"memory +{own:.0f} MB here, {recorder:.0f} MB in the recorder"
     )
     return rate

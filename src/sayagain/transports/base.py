@@ -36,8 +36,8 @@ class Session(ABC):
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         """Run one attempt and note what is seen; return when the answer is complete.
 
-        `pcm` is the item's audio in the transport's format, empty when it needs none. Any exception is the attempt's failure;
-        what was noted until then stays in the tracer.
+        `pcm` is the item's audio in the transport's format, empty when it needs none. Any exception is the
+        attempt's failure; what was noted until then stays in the tracer.
         """
 
 
@@ -52,7 +52,7 @@ class Transport(ABC):
 
     @abstractmethod
     async def prepare(self) -> None:
-        """Make ready, before anything is timed, whatever can be made ready; raise a SayagainError if it cannot."""
+        """Make ready whatever can be, before anything is timed; raise a SayagainError if it cannot be."""
 
     @abstractmethod
     def session(self) -> AbstractAsyncContextManager[Session]:
