@@ -1,4 +1,4 @@
-"""The closed failure taxonomy: what each kind means, how an exception becomes a failure, and its fingerprint.
+"""The closed failure taxonomy: what each kind means, and how an exception becomes a failure.
 
 A failure always has a kind and a message. An exception without text is described by its type; a hang is a
 `…_timeout`, never an absent value.
@@ -6,7 +6,6 @@ A failure always has a kind and a message. An exception without text is describe
 
 import asyncio
 import errno
-import hashlib
 import re
 import socket
 import ssl
@@ -41,9 +40,7 @@ KINDS: dict[FailureKind, KindInfo] = {
     FailureKind.IDLE_TIMEOUT: KindInfo("The connection was open but nothing moved on it for too long."),
     FailureKind.FINAL_TIMEOUT: KindInfo("No final answer came after the end of the stream was announced."),
     FailureKind.CASE_TIMEOUT: KindInfo("The case as a whole took longer than it may."),
-    FailureKind.CONNECTION_LOST: KindInfo(
-        "The connection ended before the answer was complete.", retryable=True
-    ),
+    FailureKind.CONNECTION_LOST: KindInfo("The connection ended before the answer was complete.", retryable=True),
     FailureKind.SERVER_ERROR: KindInfo("The provider reported a fault of its own.", retryable=True),
     FailureKind.PROTOCOL: KindInfo("The provider sent something its protocol does not allow."),
     FailureKind.EMPTY: KindInfo("The provider answered completely, with nothing in it."),
@@ -89,7 +86,8 @@ def classify(error: BaseException, phase: Phase) -> Failure:
     if isinstance(error, CaseFailedError):
         return error.failure
     kind, code = _kind_of(error, phase)
-    return failed(kind, phase, f"{type(error).__name__}: {error}".rstrip(": "), code=code).failure
+    text = str(error).strip() or KINDS[kind].meaning
+    return failed(kind, phase, f"{type(error).__name__}: {text}", code=code).failure
 
 
 _LOST = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ENOTCONN, errno.ESHUTDOWN}
@@ -127,44 +125,19 @@ def _timeout_kind(phase: Phase) -> FailureKind:
     return FailureKind.IDLE_TIMEOUT
 
 
-FINGERPRINT_VERSION = 1
-
-_PLACEHOLDERS = (
-    (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
-    (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b"), "<host>"),
-    (re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)\b", re.IGNORECASE), "<host>"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE), "<hash>"),
-    (re.compile(r"\b(?=\w*\d)(?=\w*[a-z])\w{12,}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"[-+]?\d+(?:[.,]\d+)*"), "<n>"),
-    (re.compile(r"\s+"), " "),
-)
-
-
-def normalized_message(message: str) -> str:
-    """Return a message with ids, times, hosts, hashes and numbers replaced, so that one cause reads one way."""
-    for pattern, placeholder in _PLACEHOLDERS:
-        message = pattern.sub(placeholder, message)
-    return message.strip().casefold()
-
-
-def fingerprint(failure: Failure, provider: str) -> str:
-    """Return the digest (16 hex digits) that failures of one cause at one provider share.
-
-    It covers the kind, phase, code, provider and the normalized message, which must already be sanitized.
-    """
-    parts = (
-        f"fingerprint/{FINGERPRINT_VERSION}",
-        failure.kind.value,
-        failure.phase.value,
-        failure.code or "",
-        provider,
-        normalized_message(failure.message),
-    )
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+_CODE_SHAPE = re.compile(r"[\w.:/+-]{1,64}", re.ASCII)
 
 
 def sanitized(failure: Failure, message: str, provider: str) -> Failure:
-    """Return the failure with its redacted message, cut to its longest form and fingerprinted, in that order."""
-    clean = msgspec.structs.replace(failure, message=message[:MAX_MESSAGE])
-    return msgspec.structs.replace(clean, fingerprint=fingerprint(clean, provider))
+    """Return the failure with its redacted message fingerprinted and cut to its longest form.
+
+    The fingerprint is of the whole message, because where a cut falls depends on the length of ids and numbers. A
+    code that does not look like one (64 ASCII letters, digits and `. : / + - _` at most) is dropped: it comes
+    from outside, and text does not belong there.
+    """
+    # The patterns take longer to compile than this module to import, and few need them.
+    from sayagain.fingerprints import fingerprint
+
+    code = failure.code if failure.code and _CODE_SHAPE.fullmatch(failure.code) else None
+    clean = msgspec.structs.replace(failure, message=message, code=code)
+    return msgspec.structs.replace(clean, message=message[:MAX_MESSAGE], fingerprint=fingerprint(clean, provider))
