@@ -55,15 +55,25 @@ KINDS: dict[FailureKind, KindInfo] = {
 
 
 class CaseFailedError(Exception):
-    """Raised inside an attempt by whoever knows exactly what went wrong; carries the failure."""
+    """Raised inside an attempt by whoever knows exactly what went wrong; carries the failure.
 
-    def __init__(self, failure: Failure) -> None:
+    `retry_after_s` is how long the provider asked to be left alone before the next attempt, in seconds.
+    """
+
+    def __init__(self, failure: Failure, retry_after_s: float | None = None) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.retry_after_s = retry_after_s
 
 
 def failed(
-    kind: FailureKind, phase: Phase, message: str, *, code: str | None = None, retryable: bool | None = None
+    kind: FailureKind,
+    phase: Phase,
+    message: str,
+    *,
+    code: str | None = None,
+    retryable: bool | None = None,
+    retry_after_s: float | None = None,
 ) -> CaseFailedError:
     """Build the exception for a failure; retryable follows the kind unless it is said."""
     return CaseFailedError(
@@ -73,7 +83,8 @@ def failed(
             message=message.strip() or KINDS[kind].meaning,
             code=code,
             retryable=KINDS[kind].retryable if retryable is None else retryable,
-        )
+        ),
+        retry_after_s,
     )
 
 

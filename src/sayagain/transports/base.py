@@ -6,11 +6,23 @@ from typing import Generic
 
 from sayagain.providers.codec import Frame
 from sayagain.records import AudioFormat, Case, Limits
+from sayagain.transports.pacing import now_ns
 from sayagain.transports.tracing import Tracer
 
 
 class Channel(ABC, Generic[Frame]):
-    """An open connection that carries a codec's frames."""
+    """An open connection that carries a codec's frames.
+
+    `opening_s` is how long its first frame may take beyond the idle timeout, because the connection is made for
+    it, in seconds. `close_code` says how the other side closed, once it has.
+    """
+
+    opening_s = 0.0
+    close_code: str | None = None
+
+    def sent_at(self) -> int:
+        """Return the instant (`now_ns`) at which the last frame sent had left: now, unless it is known better."""
+        return now_ns()
 
     @abstractmethod
     async def send(self, frame: Frame) -> None:

@@ -5,9 +5,9 @@ them, and here they are paced, timed and bounded.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-from sayagain.failures import failed
+from sayagain.failures import CaseFailedError, failed
 from sayagain.providers.codec import (
     AudioBegins,
     AudioChunk,
@@ -15,14 +15,15 @@ from sayagain.providers.codec import (
     Final,
     Frame,
     Partial,
+    Ready,
     Refused,
     Signal,
     SttCodec,
     TtsCodec,
 )
-from sayagain.records import AudioFormat, EventKind, FailureKind, Limits, Phase
+from sayagain.records import EventKind, FailureKind, Limits, Phase
 from sayagain.transports.base import Channel
-from sayagain.transports.pacing import NS_PER_S, now_ns, sleep_until
+from sayagain.transports.sending import Outlet, speak
 from sayagain.transports.tracing import Tracer
 
 LAST_WORDS_S = 1.0
@@ -38,23 +39,34 @@ async def transcribe(
     within the limits; errors of the channel pass through.
     """
     tracer.phase = Phase.OPEN
-    await _send(channel, codec.opening(), limits)
-    speaking = asyncio.create_task(_speak(channel, codec, pcm, chunk_s, tracer, limits))
+    outlet = Outlet(channel, limits)
+    await outlet.send(codec.opening())
+    ready = asyncio.Event()
+    loop = asyncio.get_running_loop()
     patience = asyncio.timeout(None)
 
-    def spoken(task: asyncio.Task[None]) -> None:
-        if not task.cancelled():
-            wait_s = LAST_WORDS_S if task.exception() else limits.final_timeout_s
-            patience.reschedule(asyncio.get_running_loop().time() + wait_s)
+    def wait_for(seconds: float) -> None:
+        patience.reschedule(loop.time() + seconds)
 
+    async def begin() -> None:
+        if codec.awaits_ready:
+            await _until_ready(ready, limits)
+        await speak(outlet, codec, pcm, chunk_s, tracer, ended=lambda: wait_for(limits.final_timeout_s))
+
+    def spoken(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() and not patience.expired():
+            wait_for(LAST_WORDS_S)
+
+    speaking = asyncio.create_task(begin())
+    keeping_alive = asyncio.create_task(outlet.keep_alive(codec))
     speaking.add_done_callback(spoken)
     try:
         async with patience:
-            await _listen(channel, codec.receive, tracer)
+            await listen(channel, codec.receive, tracer, on_ready=ready.set)
     except TimeoutError:
         if not patience.expired():
             raise
-        if error := speaking.exception():
+        if speaking.done() and (error := speaking.exception()):
             raise error from None
         raise failed(
             FailureKind.FINAL_TIMEOUT,
@@ -64,8 +76,9 @@ async def transcribe(
     finally:
         speaking.remove_done_callback(spoken)
         speaking.cancel()
-        await asyncio.gather(speaking, return_exceptions=True)
-    _require_transcript(tracer, codec.joiner)
+        keeping_alive.cancel()
+        await asyncio.gather(speaking, keeping_alive, return_exceptions=True)
+    require_transcript(tracer, codec.joiner)
 
 
 async def synthesize(
@@ -77,14 +90,14 @@ async def synthesize(
     longer than the limits allow; errors of the channel pass through.
     """
     tracer.phase = Phase.SEND
-    await _send(channel, codec.text(text), limits)
-    tracer.mark(EventKind.TEXT_SENT)
+    at_ns = await Outlet(channel, limits).send(codec.text(text))
+    tracer.mark(EventKind.TEXT_SENT, at_ns=at_ns)
     tracer.phase = Phase.RECEIVE
     loop = asyncio.get_running_loop()
     patience = asyncio.timeout(limits.idle_timeout_s)
     try:
         async with patience:
-            await _listen(
+            await listen(
                 channel,
                 codec.receive,
                 tracer,
@@ -100,61 +113,48 @@ async def synthesize(
     _require_audio(tracer)
 
 
-def chunks(pcm: bytes, audio_format: AudioFormat, chunk_s: float) -> Iterator[tuple[float, bytes]]:
-    """Cut PCM into chunks of `chunk_s` seconds; yield each with the second of the recording at which it ends."""
-    size = max(1, round(audio_format.rate * chunk_s)) * audio_format.frame_bytes
-    for start in range(0, len(pcm), size):
-        chunk = pcm[start : start + size]
-        yield audio_format.seconds(start + len(chunk)), chunk
-
-
-async def _speak(
-    channel: Channel[Frame], codec: SttCodec[Frame], pcm: bytes, chunk_s: float, tracer: Tracer, limits: Limits
+async def listen(
+    channel: Channel[Frame],
+    receive: Callable[[Frame], Iterable[Signal]],
+    tracer: Tracer,
+    heard: Callable[[], None] = lambda: None,
+    on_ready: Callable[[], None] = lambda: None,
 ) -> None:
-    tracer.phase = Phase.SEND
-    t0_ns = now_ns()
-    tracer.mark(EventKind.STREAM_STARTED, at_ns=t0_ns)
-    for end_s, chunk in chunks(pcm, codec.audio_format, chunk_s):
-        tracer.pacing.note(await sleep_until(t0_ns + round(end_s * NS_PER_S)))
-        await _send(channel, codec.audio(chunk), limits)
-        tracer.mark(EventKind.AUDIO_SENT, size=len(chunk))
-    await _send(channel, codec.end(), limits)
-    tracer.mark(EventKind.END_SENT)
-    tracer.phase = Phase.FINISH
+    """Read frames and note what they mean until the answer is complete.
+
+    `heard` is called for every frame, `on_ready` when the provider says it is ready. Raises a `CaseFailedError`
+    when the provider refuses, sends what makes no sense, or closes before it is done.
+    """
+    while (arrival := await channel.receive()) is not None:
+        heard()
+        at_ns, frame = arrival
+        for signal in _understood(receive, frame, tracer.phase):
+            if isinstance(signal, Ready):
+                on_ready()
+            elif _note(signal, at_ns, tracer):
+                return
+    tracer.mark(EventKind.CLOSED, code=channel.close_code)
+    raise failed(
+        FailureKind.CONNECTION_LOST,
+        tracer.phase,
+        "the connection was closed before the answer was complete",
+        code=channel.close_code,
+    )
 
 
-async def _send(channel: Channel[Frame], frames: Iterable[Frame], limits: Limits) -> None:
+async def _until_ready(ready: asyncio.Event, limits: Limits) -> None:
     patience = asyncio.timeout(limits.idle_timeout_s)
     try:
         async with patience:
-            for frame in frames:
-                await channel.send(frame)
+            await ready.wait()
     except TimeoutError:
         if not patience.expired():
             raise
         raise failed(
             FailureKind.IDLE_TIMEOUT,
-            Phase.SEND,
-            f"the provider took nothing off the connection for {limits.idle_timeout_s:g} s",
+            Phase.OPEN,
+            f"the provider did not say within {limits.idle_timeout_s:g} s that it is ready",
         ) from None
-
-
-async def _listen(
-    channel: Channel[Frame],
-    receive: Callable[[Frame], Iterable[Signal]],
-    tracer: Tracer,
-    heard: Callable[[], None] = lambda: None,
-) -> None:
-    while (arrival := await channel.receive()) is not None:
-        heard()
-        at_ns, frame = arrival
-        for signal in _understood(receive, frame, tracer.phase):
-            if _note(signal, at_ns, tracer):
-                return
-    tracer.mark(EventKind.CLOSED)
-    raise failed(
-        FailureKind.CONNECTION_LOST, tracer.phase, "the connection was closed before the answer was complete"
-    )
 
 
 def _understood(receive: Callable[[Frame], Iterable[Signal]], frame: Frame, phase: Phase) -> list[Signal]:
@@ -179,13 +179,26 @@ def _note(signal: Signal, at_ns: int, tracer: Tracer) -> bool:
         case Done():
             tracer.mark(EventKind.DONE, at_ns=at_ns)
             return True
-        case Refused(kind, message, code, retryable):
-            tracer.mark(EventKind.ERROR, at_ns=at_ns, code=code)
-            raise failed(kind, tracer.phase, message, code=code, retryable=retryable)
+        case Refused():
+            tracer.mark(EventKind.ERROR, at_ns=at_ns, code=signal.code)
+            raise refusal(signal, tracer.phase)
     return False
 
 
-def _require_transcript(tracer: Tracer, joiner: str) -> None:
+def refusal(refused: Refused, phase: Phase) -> CaseFailedError:
+    """Return the exception for a provider's refusal."""
+    return failed(
+        refused.kind,
+        phase,
+        refused.message,
+        code=refused.code,
+        retryable=refused.retryable,
+        retry_after_s=refused.retry_after_s,
+    )
+
+
+def require_transcript(tracer: Tracer, joiner: str) -> None:
+    """Raise a `CaseFailedError` when a complete answer holds no final words."""
     transcript = tracer.transcript(joiner)
     if transcript:
         return

@@ -29,8 +29,9 @@ from sayagain.records import (
     Trace,
 )
 from sayagain.transports.base import Channel
-from sayagain.transports.conversation import chunks, synthesize, transcribe
+from sayagain.transports.conversation import synthesize, transcribe
 from sayagain.transports.pacing import now_ns
+from sayagain.transports.sending import chunks
 from sayagain.transports.tracing import Tracer
 
 ITEM = Item(id="one", text="the reference", sha256="0" * 64)
