@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 import msgspec.inspect
@@ -123,7 +124,11 @@ def local_secrets(folder: Path | None = None, environ: Mapping[str, str] | None 
     a database URL is one too.
     """
     variables = _dotenv((folder or Path()) / ".env") | dict(os.environ if environ is None else environ)
-    return {name: value for name, value in variables.items() if value and _is_secret(name)}
+    found = {name: value for name, value in variables.items() if value and _is_secret(name)}
+    url = urlsplit(variables.get(UNPREFIXED["db"], ""))
+    if url.password:
+        found |= {"password of DATABASE_URL": url.password, "password, decoded": unquote(url.password)}
+    return found
 
 
 def _is_secret(name: str) -> bool:
