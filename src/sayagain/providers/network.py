@@ -39,7 +39,7 @@ import re
 import wave
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from sayagain.providers.access import (
     Access,
@@ -56,9 +56,6 @@ from sayagain.providers.codec import AudioBegins, AudioChunk, Done, Refused, Sig
 from sayagain.providers.refusals import CLOSES, ERRORS, Rule, described, described_value, plain_code, status_rule
 from sayagain.providers.wav_stream import WavStream
 from sayagain.records import AudioFormat, FailureKind, Item, Setting, Target
-
-STT_RATE = 16_000
-TTS_RATE = 24_000
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})$")
 """A dated version of a model: the name with its date appended."""
@@ -141,10 +138,6 @@ class NetworkCodec:
         ):
             yield Refused(FailureKind.MODEL_MISMATCH, f"{self.model} was asked for, {name[:80]} answered")
 
-    def _rate(self, default: int) -> AudioFormat:
-        rate = self.settings.get("sample_rate")
-        return AudioFormat(rate=default if rate is None else int(rate))
-
     def _harmless(self, code: str | None) -> str | None:
         """Drop a code that repeats a secret: codes are kept as they are, unlike messages."""
         quotes = code is not None and any(secret and secret in code for secret in self.access.secrets.values())
@@ -198,7 +191,7 @@ class WebsocketStt(WebsocketCodec, SttCodec[WebsocketFrame]):
     def __init__(self, target: Target, item: Item, access: Access) -> None:
         super().__init__(target, item)
         self.access = access
-        self.audio_format = self._rate(STT_RATE)
+        self.audio_format = audio_format_for(type(self), target)
 
     def opening(self) -> Iterable[WebsocketFrame]:
         """Yield nothing: most providers are told everything by the URL."""
@@ -212,11 +205,13 @@ class WebsocketStt(WebsocketCodec, SttCodec[WebsocketFrame]):
 class _Synthesized(NetworkCodec):
     """What both kinds of synthesis share: pieces of audio in, announced and whole samples out."""
 
+    audio_format = AudioFormat(rate=24_000)
+
     def __init__(self, target: Target, item: Item, access: Access) -> None:
         self.target = target
         self.item = item
         self.access = access
-        self.audio_format = self._rate(TTS_RATE)
+        self.audio_format = audio_format_for(type(self), target)
         self._stream = WavStream(self.audio_format.frame_bytes)
 
     def pcm(self, data: bytes) -> Iterator[Signal]:
@@ -252,7 +247,7 @@ class UploadStt(NetworkCodec, SttCodec[HttpFrame]):
     def __init__(self, target: Target, item: Item, access: Access) -> None:
         super().__init__(target, item)
         self.access = access
-        self.audio_format = self._rate(STT_RATE)
+        self.audio_format = audio_format_for(type(self), target)
         self._body = bytearray()
 
     @abstractmethod
@@ -312,6 +307,18 @@ class StreamedTts(_Synthesized, TtsCodec[HttpFrame]):
             case EndOfBody():
                 return self.finished()
         return ()
+
+
+class _Formatted(Protocol):
+    """A codec that says which PCM it wants or gives, unless its target says otherwise."""
+
+    audio_format: AudioFormat
+
+
+def audio_format_for(codec: type[_Formatted], target: Target) -> AudioFormat:
+    """Return the PCM a codec wants or gives for a target: its own, at the rate of the setting `sample_rate`."""
+    rate = target.settings.get("sample_rate")
+    return codec.audio_format if rate is None else AudioFormat(rate=int(rate))
 
 
 def json_object(data: str | bytes) -> dict[str, Any]:

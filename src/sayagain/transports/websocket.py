@@ -1,0 +1,191 @@
+"""The websocket transport: one websocket an attempt.
+
+A message is stamped with the instant at which the event loop was handed the data that completed it, before that
+was parsed; several messages in one piece of data share it.
+"""
+
+import asyncio
+
+import aiohttp
+from aiohttp import WSMsgType
+
+from sayagain.failures import CaseFailedError, failed
+from sayagain.providers.access import Access, Closed, HttpRequest, WebsocketFrame
+from sayagain.providers.network import WebsocketCodec, WebsocketStt, WebsocketTts, audio_format_for, json_object
+from sayagain.records import Case, EventKind, FailureKind, Limits, Phase, Target
+from sayagain.transports.base import Channel, Session
+from sayagain.transports.connecting import Contact, NetworkTransport, contacting, is_secure, proxy_for, translated
+from sayagain.transports.conversation import refusal, synthesize, transcribe
+from sayagain.transports.http import HttpChannel, http_error
+from sayagain.transports.tracing import Tracer
+
+MAX_MESSAGE = 64 * 1024 * 1024
+"""The largest message that is accepted, in bytes: far beyond any honest one, and not the memory of the machine."""
+
+CLOSING_S = 0.5
+"""How long the other side is given to answer a close, in seconds."""
+
+DEFAULT_CHUNK_MS = 20
+
+WebsocketCodecType = type[WebsocketStt] | type[WebsocketTts]
+
+
+class WebsocketChannel(Channel[WebsocketFrame]):
+    """An open websocket."""
+
+    def __init__(
+        self,
+        socket: "aiohttp.ClientWebSocketResponse[bool]",
+        contact: Contact,
+        tracer: Tracer,
+        idle_timeout_s: float,
+    ) -> None:
+        self._socket = socket
+        self._contact = contact
+        self._tracer = tracer
+        self._idle_timeout_s = idle_timeout_s
+
+    async def send(self, frame: WebsocketFrame) -> None:
+        """Send one text or binary message."""
+        if isinstance(frame, str):
+            await self._socket.send_str(frame)
+        elif isinstance(frame, bytes):
+            await self._socket.send_bytes(frame)
+        else:
+            raise TypeError("a close is not sent as a frame")
+
+    async def receive(self) -> tuple[int, WebsocketFrame] | None:
+        """Return the next message, or how the provider closed; None when there is nothing more to come.
+
+        Raises a `CaseFailedError` for what the protocol does not allow, and of kind `idle_timeout` when the other
+        side does not even answer a ping.
+        """
+        message = await self._socket.receive()
+        at_ns = self._contact.arrived_ns()
+        match message.type:
+            case WSMsgType.TEXT | WSMsgType.BINARY:
+                return at_ns, message.data
+            case WSMsgType.CLOSE:
+                code = int(message.data) or 1005
+                self.close_code = str(code)
+                return at_ns, Closed(code, str(message.extra or ""))
+        error = self._socket.exception()
+        if error is not None:
+            raise self._fault(error)
+        self.close_code = self.close_code or str(self._socket.close_code or 1006)
+        return None
+
+    async def close(self) -> None:
+        """Say goodbye, and do not wait long for the answer."""
+        try:
+            await self._socket.close()
+        except (aiohttp.ClientError, OSError):
+            return
+
+    def _fault(self, error: BaseException) -> CaseFailedError:
+        if isinstance(error, aiohttp.WebSocketError):
+            self.close_code = str(int(error.code))
+            return failed(
+                FailureKind.PROTOCOL,
+                self._tracer.phase,
+                "a message that is too large"
+                if error.code == 1009
+                else "a message that the websocket protocol forbids",
+                code=self.close_code,
+            )
+        if isinstance(error, TimeoutError):
+            return failed(
+                FailureKind.IDLE_TIMEOUT,
+                self._tracer.phase,
+                f"nothing was received for {self._idle_timeout_s:g} s, not even the answer to a ping",
+            )
+        return translated(error, self._tracer.phase)
+
+
+class WebsocketSession(Session):
+    """One attempt over a websocket."""
+
+    def __init__(self, session: aiohttp.ClientSession, codec: WebsocketCodecType, access: Access) -> None:
+        self._session = session
+        self._codec = codec
+        self._access = access
+
+    async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
+        """Build the codec, ask where to connect if need be, connect and hold the conversation."""
+        codec = self._codec(case.target, case.item, self._access)
+        tracer.phase = Phase.CONNECT
+        if (request := codec.prepare()) is not None:
+            await self._prepare(request, codec, limits)
+        channel = await self._connect(codec, tracer, limits)
+        try:
+            if isinstance(codec, WebsocketStt):
+                chunk_ms = case.target.settings.get("chunk_ms", DEFAULT_CHUNK_MS)
+                await transcribe(channel, codec, pcm, float(chunk_ms or 0) / 1000, tracer, limits)
+            else:
+                await synthesize(channel, codec, case.item.text, tracer, limits)
+        finally:
+            await channel.close()
+
+    async def _prepare(self, request: HttpRequest, codec: WebsocketCodec, limits: Limits) -> None:
+        """Make the request that comes before the websocket; its connection is not the one that is measured."""
+        aside = Tracer()
+        aside.phase = Phase.OPEN
+        channel = HttpChannel(self._session, codec, aside, limits)
+        body = b""
+        try:
+            async with asyncio.timeout(limits.connect_timeout_s + limits.idle_timeout_s):
+                await channel.send(request)
+                while (arrival := await channel.receive()) is not None:
+                    body += arrival[1] if isinstance(arrival[1], bytes) else b""
+            codec.prepared(json_object(body))
+        except TimeoutError:
+            raise failed(FailureKind.IDLE_TIMEOUT, Phase.OPEN, "the opening request was not answered") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise failed(
+                FailureKind.PROTOCOL, Phase.OPEN, f"an opening answer that makes no sense: {type(error).__name__}"
+            ) from None
+        finally:
+            await channel.close()
+
+    async def _connect(self, codec: WebsocketCodec, tracer: Tracer, limits: Limits) -> WebsocketChannel:
+        request = codec.open()
+        contact = Contact()
+        try:
+            with contacting(contact):
+                async with asyncio.timeout(limits.connect_timeout_s):
+                    socket = await self._session.ws_connect(
+                        request.url,
+                        headers=dict(request.headers),
+                        protocols=request.protocols,
+                        proxy=proxy_for(request.url),
+                        max_msg_size=MAX_MESSAGE,
+                        heartbeat=limits.idle_timeout_s / 1.5,
+                        timeout=aiohttp.ClientWSTimeout(ws_close=CLOSING_S),
+                    )
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status == 101:
+                raise translated(error, Phase.CONNECT) from None
+            retry_after = error.headers.get("Retry-After") if error.headers else None
+            answer = http_error(error.status, contact.refusal, retry_after)
+            raise refusal(codec.http_refusal(answer), Phase.CONNECT) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise translated(error, Phase.CONNECT) from None
+        tracer.connection = contact.connection(secure=is_secure(request.url), http_version="1.1", upgraded=True)
+        tracer.mark(EventKind.CONNECTED)
+        return WebsocketChannel(socket, contact, tracer, limits.idle_timeout_s)
+
+
+class WebsocketTransport(NetworkTransport):
+    """Reaches one target over websockets."""
+
+    def __init__(self, codec: WebsocketCodecType, target: Target, access: Access, limits: Limits) -> None:
+        super().__init__(limits)
+        self._codec = codec
+        self._access = access
+        if issubclass(codec, WebsocketStt):
+            self.audio_format = audio_format_for(codec, target)
+            self.joiner = codec.joiner
+
+    def attempt_with(self, client: aiohttp.ClientSession) -> Session:
+        """Return an attempt that builds the codec anew."""
+        return WebsocketSession(client, self._codec, self._access)
