@@ -11,7 +11,7 @@ import stamina
 
 from sayagain.artifact.redaction import Redactor
 from sayagain.datasets import read_pcm
-from sayagain.failures import classify, failed, sanitized
+from sayagain.failures import CaseFailedError, classify, failed, sanitized
 from sayagain.metrics.audibility import is_silent
 from sayagain.records import (
     Attempt,
@@ -36,9 +36,16 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 10.0
 """The backoff between attempts: exponential, with jitter."""
 
+LONGEST_RETRY_AFTER_S = 30.0
+"""The longest wait a provider can ask for with `Retry-After`; it is tried again then, whatever it asked for."""
+
 
 class _TryAgainError(Exception):
-    """Tells the retry library that the attempt just made may be made again."""
+    """Tells the retry library that the attempt just made may be made again, and when if the provider said so."""
+
+    def __init__(self, retry_after_s: float | None) -> None:
+        super().__init__()
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True)
@@ -58,28 +65,32 @@ class Executor:
         attempts: list[Attempt] = []
         try:
             async for chance in stamina.retry_context(
-                on=_TryAgainError,
+                on=_when_to_try_again,
                 attempts=self.limits.attempts,
                 timeout=None,
                 wait_initial=FIRST_WAIT_S,
                 wait_max=LONGEST_WAIT_S,
             ):
                 with chance:
-                    attempt = await self._attempt(len(attempts) + 1, case, root, transport)
+                    attempt, retry_after_s = await self._attempt(len(attempts) + 1, case, root, transport)
                     attempts.append(attempt)
                     if attempt.failure is not None and attempt.failure.retryable:
                         if len(attempts) < self.limits.attempts:
                             self.on_retry(case, attempt)
-                        raise _TryAgainError
+                        raise _TryAgainError(retry_after_s)
         except (_TryAgainError, asyncio.CancelledError):
             pass  # the last attempt says how the case ended
         if not attempts:
             attempts.append(self._never_tried(case))
         return FinishedCase(case=case, attempts=tuple(attempts))
 
-    async def _attempt(self, number: int, case: Case, root: Path, transport: Transport) -> Attempt:
+    async def _attempt(
+        self, number: int, case: Case, root: Path, transport: Transport
+    ) -> tuple[Attempt, float | None]:
+        """Make one attempt; return it, and the seconds the provider wants to be left alone if it said so."""
         tracer = Tracer()
         failure: Failure | None = None
+        retry_after_s: float | None = None
         with self.watch.lag() as lag:
             try:
                 pcm = await _recording(case, root, transport.audio_format)
@@ -92,8 +103,10 @@ class Executor:
                 failure = classify(error, tracer.phase)
             except Exception as error:
                 failure = classify(error, tracer.phase)
+                retry_after_s = error.retry_after_s if isinstance(error, CaseFailedError) else None
         trace = tracer.freeze(lag.worst_ms, transport.joiner)
-        return Attempt(number=number, trace=trace, failure=failure and self._sanitized(failure, case, trace))
+        sanitized_failure = failure and self._sanitized(failure, case, trace)
+        return Attempt(number=number, trace=trace, failure=sanitized_failure), retry_after_s
 
     def _sanitized(self, failure: Failure, case: Case, trace: Trace) -> Failure:
         heard = (event.text for event in trace.events if event.text)
@@ -104,6 +117,15 @@ class Executor:
         failure = failed(FailureKind.CANCELLED, Phase.PREPARE, "the run was stopped").failure
         trace = Tracer().freeze(0.0)
         return Attempt(number=1, trace=trace, failure=self._sanitized(failure, case, trace))
+
+
+def _when_to_try_again(error: Exception) -> bool | float:
+    """Answer the retry library: not at all, after its own backoff, or after so many seconds."""
+    if not isinstance(error, _TryAgainError):
+        return False
+    if error.retry_after_s is None:
+        return True
+    return min(max(error.retry_after_s, FIRST_WAIT_S), LONGEST_RETRY_AFTER_S)
 
 
 async def _recording(case: Case, root: Path, audio_format: AudioFormat | None) -> bytes:
