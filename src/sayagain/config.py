@@ -24,6 +24,12 @@ UNPREFIXED = {
 }
 """Settings whose variable is not simply SAYAGAIN_ and their name."""
 
+TABLES = ("wyoming", "endpoints")
+"""Settings that are tables: they have no variable of their own, and a later source adds to an earlier one."""
+
+ENDPOINT_PREFIX = "SAYAGAIN_ENDPOINT_"
+"""Beginning of the variables that give a provider another base URL."""
+
 PositiveInt = Annotated[int, msgspec.Meta(ge=1)]
 PositiveSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -69,6 +75,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     datasets_dir: Annotated[str, _doc("Directory of imported datasets, one folder each.")] = "datasets"
     wyoming: Annotated[dict[str, str], _doc("Names for Wyoming servers: a table of name = 'HOST:PORT'.")] = {}
+    endpoints: Annotated[
+        dict[str, str],
+        _doc("Other base URLs for providers: a table of provider = 'https://…', or SAYAGAIN_ENDPOINT_PROVIDER."),
+    ] = {}
 
 
 def variable(name: str) -> str:
@@ -165,12 +175,22 @@ def _dotenv(path: Path) -> dict[str, str]:
 
 def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
     """An empty variable counts as unset: that is how a container file or a shell turns one off."""
-    names = {variable(name): name for name in _fields() if name != "wyoming"}
-    return {names[name]: value for name, value in variables.items() if name in names and value.strip()}
+    names = {variable(name): name for name in _fields() if name not in TABLES}
+    given = {name: value.strip() for name, value in variables.items() if value.strip()}
+    endpoints = {
+        name.removeprefix(ENDPOINT_PREFIX).lower().replace("_", "-"): value
+        for name, value in given.items()
+        if name.startswith(ENDPOINT_PREFIX)
+    }
+    return {names[name]: given[name] for name in given if name in names} | (
+        {"endpoints": endpoints} if endpoints else {}
+    )
 
 
 def _overlay(settings: Settings, values: Mapping[str, Any], source: str) -> Settings:
-    merged = msgspec.to_builtins(settings) | dict(values)
+    known = msgspec.to_builtins(settings)
+    tables = {name: known[name] | values[name] for name in TABLES if isinstance(values.get(name), dict)}
+    merged = known | dict(values) | tables
     try:
         return msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:
