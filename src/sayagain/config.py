@@ -134,14 +134,15 @@ def local_secrets(folder: Path | None = None, environ: Mapping[str, str] | None 
     a database URL is one too.
     """
     variables = _dotenv((folder or Path()) / ".env") | dict(os.environ if environ is None else environ)
-    found = {name: value for name, value in variables.items() if value and _is_secret(name)}
+    found = {name: value for name, value in variables.items() if value and is_secret(name)}
     url = urlsplit(variables.get(UNPREFIXED["db"], ""))
     if url.password:
         found |= {"password of DATABASE_URL": url.password, "password, decoded": unquote(url.password)}
     return found
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
+    """Tell whether the value of a variable of this name must never be printed."""
     return any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"))
 
 

@@ -4,30 +4,23 @@ Endpoints come from the command line and the local configuration only, never fro
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from sayagain.config import Settings
 from sayagain.engines.endpoint import EngineEndpoint
 from sayagain.engines.registry import ENGINES, EngineInfo
 from sayagain.errors import UsageError
+from sayagain.providers.catalog import entries
 from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
 from sayagain.records import Benchmark, Limits, Setting, Target
+from sayagain.runner.candidate import Candidate
+from sayagain.runner.cloud import cloud_candidate
 from sayagain.runner.servers import server_targets
 from sayagain.transports.base import Transport
 from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingCodec, WyomingTransport
 
 CODECS: dict[Benchmark, WyomingCodec] = {Benchmark.STT: WyomingSttCodec, Benchmark.TTS: WyomingTtsCodec}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A target that can be asked for; `missing` says why it cannot run here, or is None."""
-
-    target: Target
-    connect: Callable[[Limits], Transport]
-    missing: str | None = None
 
 
 async def select(settings: Settings) -> tuple[Candidate, ...]:
@@ -66,17 +59,27 @@ async def _named(settings: Settings, local: Sequence[Candidate]) -> list[Candida
 async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -> list[Candidate]:
     if name.startswith("wyoming/"):
         return [_served(target, endpoint) for target, endpoint in await server_targets(name, settings)]
-    found = [candidate for candidate in local if _matches(name, candidate.target)]
+    found = [candidate for candidate in local if matches(name, candidate.target)]
+    found += [cloud_candidate(entry, settings) for entry in entries() if matches(name, entry.target())]
     if not found:
-        known = [candidate.target.name for candidate in local] + [candidate.target.provider for candidate in local]
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or sorted(set(known))
-        raise UsageError(f"No model matches {name!r}. Nearest: {', '.join(near)}.")
+        targets = [candidate.target for candidate in local] + [entry.target() for entry in entries()]
+        raise UsageError(f"No model matches {name!r}. Nearest: {', '.join(nearest(name, targets))}.")
     return found
 
 
-def _matches(name: str, target: Target) -> bool:
-    prefixes = (target.provider, f"{target.provider}/{target.model}", target.name, target.key)
-    return any(fnmatchcase(prefix, name) for prefix in prefixes)
+def nearest(name: str, targets: Iterable[Target]) -> list[str]:
+    """Return the names and providers that a misspelt name may have meant, or all providers."""
+    known = list(targets)
+    names = {target.name for target in known} | {target.provider for target in known}
+    close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.5)
+    return close or sorted({target.provider for target in known})
+
+
+def matches(name: str, target: Target) -> bool:
+    """Tell whether a name means a target: a provider, provider/model, a full name or key, or a pattern of these."""
+    names = (target.provider, f"{target.provider}/{target.model}", target.name)
+    prefixes = (*names, *(f"{target.benchmark}:{name}" for name in names))
+    return any(fnmatchcase(known, name) for known in prefixes)
 
 
 def _served(target: Target, endpoint: FixedEndpoint) -> Candidate:
