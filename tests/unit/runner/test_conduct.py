@@ -1,0 +1,244 @@
+"""The life of a run: what is decided once stays decided, whatever arrives later."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator, MutableMapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import structlog
+
+from sayagain.artifact.redaction import Redactor
+from sayagain.datasets import Dataset
+from sayagain.errors import LedgerError
+from sayagain.ledger import open_ledger
+from sayagain.records import (
+    AudioFormat,
+    Benchmark,
+    Case,
+    EventKind,
+    FinishedCase,
+    Item,
+    Limits,
+    RunHeader,
+    RunnerInfo,
+    RunStatus,
+    Target,
+)
+from sayagain.runner.orchestrator import Outcome, Prepared
+from sayagain.runner.plan import Plan, make_plan
+from sayagain.runner.recorder import Recorder, Setup
+from sayagain.runner.run import run_prepared
+from sayagain.transports.base import Session, Transport
+from sayagain.transports.pacing import now_ns
+from sayagain.transports.tracing import Tracer
+
+TARGET = Target(benchmark=Benchmark.TTS, provider="p", model="m", adapter="a/1")
+
+
+class Speaker(Transport, Session):
+    """Speaks at once; the items it is told to fail it fails."""
+
+    def __init__(self, failing: tuple[str, ...] = ()) -> None:
+        self.failing = failing
+
+    async def prepare(self) -> None:
+        pass
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        yield self
+
+    async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
+        if case.item.id in self.failing:
+            raise RuntimeError("no")
+        tracer.mark(EventKind.TEXT_SENT)
+        tracer.begin_audio(AudioFormat(rate=16_000))
+        tracer.audio(b"\x00\x40\x00\xc0" * 800, now_ns())
+
+    async def aclose(self) -> None:
+        pass
+
+
+class Watcher:
+    """A display that does something when the cases are over."""
+
+    def __init__(self, at_the_end: Any = lambda: None) -> None:
+        self.cases: list[FinishedCase] = []
+        self.at_the_end = at_the_end
+
+    def begin(self, plan: Plan) -> None:
+        pass
+
+    def case(self, finished: FinishedCase) -> None:
+        self.cases.append(finished)
+
+    def end(self) -> None:
+        self.at_the_end()
+
+
+def plan(items: int) -> Plan:
+    prompts = tuple(Item(id=f"i{n}", text=f"prompt {n}", sha256=f"{n:064x}") for n in range(items))
+    dataset = Dataset(
+        id="d",
+        version="1",
+        benchmark=Benchmark.TTS,
+        licence="CC0-1.0",
+        origin="test",
+        language="en",
+        items=prompts,
+        root=Path(),
+    )
+    return make_plan([dataset], [TARGET])
+
+
+def prepared(items: int = 4, failing: tuple[str, ...] = (), **fields: Any) -> Prepared:
+    cases = plan(items)
+    header = RunHeader(
+        schema="1.0",
+        run_id="20250101T000000-00000000",
+        kind="tts",
+        started="2025-01-01T00:00:00.000Z",
+        scheduled=None,
+        runner=RunnerInfo(name="sayagain", version="0", sha=None, python="3", platform="x", contract="c"),
+        datasets=cases.dataset_infos(),
+        targets=cases.target_infos(),
+        limits=Limits(attempts=1),
+        repeat=1,
+        cases=cases.size,
+        plan_sha256=cases.digest(),
+        metrics={},
+        normalizer="n",
+    )
+    transports = {TARGET.key: Speaker(failing)}
+    return Prepared(
+        header=header, plan=cases, limits=header.limits, transports=transports, redactor=Redactor([]), **fields
+    )
+
+
+async def conduct(ready: Prepared, url: str, display: Watcher | None = None) -> Outcome:
+    with open_ledger(url) as ledger:
+        return await run_prepared(ready, ledger, url, display or Watcher())
+
+
+@pytest.fixture
+def interrupt_at() -> Iterator[Any]:
+    """Send this process a signal when the run logs an event."""
+
+    def arrange(event: str) -> None:
+        def processor(_: Any, __: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+            if fields["event"] == event:
+                os.kill(os.getpid(), signal.SIGTERM)
+            raise structlog.DropEvent
+
+        structlog.configure(processors=[processor])
+
+    yield arrange
+    structlog.reset_defaults()
+
+
+async def test_every_case_is_in_the_ledger_when_the_run_is_over(sqlite_url: str, tmp_path: Path) -> None:
+    display = Watcher()
+    outcome = await conduct(prepared(artifact_dir=tmp_path), sqlite_url, display)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.SUCCEEDED, 0)
+    assert outcome.artifact is not None
+    assert outcome.artifact.parent == tmp_path
+    assert len(display.cases) == 4
+    with open_ledger(sqlite_url) as ledger:
+        assert len({row.case_id for row in ledger.rows(outcome.run_id, lambda _: (None, None))}) == 4
+
+
+@pytest.mark.parametrize(
+    ("failing", "status", "code"),
+    [
+        ((), RunStatus.SUCCEEDED, 0),
+        (("i1",), RunStatus.PARTIAL, 0),
+        (("i0", "i1", "i2", "i3"), RunStatus.FAILED, 1),
+    ],
+)
+async def test_the_exit_code_follows_from_the_status(
+    sqlite_url: str, failing: tuple[str, ...], status: RunStatus, code: int
+) -> None:
+    outcome = await conduct(prepared(failing=failing), sqlite_url)
+    assert (outcome.status, outcome.exit_code) == (status, code)
+    assert outcome.counts is not None
+    assert outcome.counts.failed == len(failing)
+
+
+async def test_a_signal_before_the_finalization_of_a_complete_run_changes_nothing(sqlite_url: str) -> None:
+    outcome = await conduct(prepared(), sqlite_url, Watcher(lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    assert (outcome.status, outcome.reason, outcome.exit_code) == (RunStatus.SUCCEEDED, None, 0)
+
+
+async def test_a_signal_while_the_artifact_is_written_changes_nothing(
+    sqlite_url: str, tmp_path: Path, interrupt_at: Any
+) -> None:
+    interrupt_at("run_finished")
+    outcome = await conduct(prepared(failing=("i1",), artifact_dir=tmp_path), sqlite_url)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.PARTIAL, 0)
+    assert outcome.artifact is not None
+    with open_ledger(sqlite_url) as ledger:
+        assert ledger.run(outcome.run_id).status is RunStatus.PARTIAL
+        assert ledger.finalize(outcome.run_id, RunStatus.FAILED) is False
+
+
+async def test_a_signal_at_the_start_runs_nothing_and_is_partial(sqlite_url: str, interrupt_at: Any) -> None:
+    interrupt_at("run_started")
+    outcome = await conduct(prepared(items=300), sqlite_url)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.PARTIAL, 143)
+    assert outcome.counts is not None
+    assert outcome.counts.not_run > 0
+
+
+async def test_the_artifact_holds_the_planned_the_succeeded_and_the_failed(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    outcome = await conduct(prepared(failing=("i2",), artifact_dir=tmp_path), sqlite_url)
+    assert outcome.artifact is not None
+    *_, summary = (msgspec.json.decode(line) for line in outcome.artifact.read_bytes().splitlines())
+    assert summary["cases"] == {"planned": 4, "succeeded": 3, "failed": 1, "not_run": 0}
+    assert summary["status"] == "partial"
+    assert [bucket["kind"] for bucket in summary["buckets"]] == ["internal"]
+
+
+async def test_an_artifact_that_fails_in_any_way_leaves_the_run_as_it_was(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*_: object) -> Path:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("sayagain.runner.orchestrator.export_run", explode)
+    outcome = await conduct(prepared(artifact_dir=tmp_path), sqlite_url)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.SUCCEEDED, 0)
+    assert outcome.artifact is None
+    assert outcome.artifact_error is not None
+    assert "ZeroDivisionError" in outcome.artifact_error
+
+
+async def test_a_recorder_whose_ledger_does_not_open_says_so_before_the_run(tmp_path: Path) -> None:
+    recorder = Recorder(Setup(db=f"sqlite:///{tmp_path}/no/x.db", run_id="r", ledger_timeout_s=1))
+    with pytest.raises(LedgerError, match="directory"):
+        await recorder.start()
+
+
+async def test_a_recorder_that_is_killed_fails_the_run_and_is_not_waited_for(sqlite_url: str) -> None:
+    ready = prepared(items=300)
+    killed: list[int] = []
+
+    class Killer(Watcher):
+        def case(self, finished: FinishedCase) -> None:
+            if not killed:
+                import psutil
+
+                (child,) = psutil.Process().children()
+                child.kill()
+                killed.append(child.pid)
+
+    outcome = await asyncio.wait_for(conduct(ready, sqlite_url, Killer()), 30)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.FAILED, 1)
+    assert outcome.reason is not None
+    assert "recorder" in outcome.reason
