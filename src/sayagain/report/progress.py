@@ -77,7 +77,7 @@ class Bars:
         """Draw an empty bar for each target."""
         for stage in plan.stages:
             for target in stage.targets:
-                total = stage.size // len(stage.targets)
+                total = stage.count(target)
                 self._tasks[target.key] = self._progress.add_task(target.key, total=total, failed="")
         self._progress.start()
 

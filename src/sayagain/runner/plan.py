@@ -6,6 +6,7 @@ Cases are made when they are asked for: a plan of a million cases holds no case.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,9 +44,35 @@ class PlannedDataset:
         )
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(ABC):
     """The cases of one benchmark, executed together; the other benchmark waits, so neither disturbs the other."""
+
+    benchmark: Benchmark
+    datasets: tuple[PlannedDataset, ...]
+    targets: tuple[Target, ...]
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of cases."""
+
+    @abstractmethod
+    def cases(self, provider: str | None = None) -> Iterator[tuple[Case, Path]]:
+        """Yield the cases in their order, each with its dataset's folder; only one provider's when it is named."""
+
+    @abstractmethod
+    def count(self, target: Target) -> int:
+        """Return the number of cases of one target."""
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers whose targets take part, in the order of the targets."""
+        return tuple(dict.fromkeys(target.provider for target in self.targets))
+
+
+@dataclass(frozen=True)
+class FullStage(Stage):
+    """Every target on every planned item, as often as asked."""
 
     benchmark: Benchmark
     datasets: tuple[PlannedDataset, ...]
@@ -59,13 +86,12 @@ class Stage:
         """The number of cases."""
         return len(self._slots) * len(self.targets)
 
-    @property
-    def providers(self) -> tuple[str, ...]:
-        """The providers whose targets take part, in the order of the targets."""
-        return tuple(dict.fromkeys(target.provider for target in self.targets))
+    def count(self, target: Target) -> int:
+        """Return the number of cases of one target: as many as there are of any other."""
+        return len(self._slots) if target in self.targets else 0
 
     def cases(self, provider: str | None = None) -> Iterator[tuple[Case, Path]]:
-        """Yield the cases in their order, each with its dataset's folder; only one provider's when it is named."""
+        """Yield the cases item by item; none is kept."""
         for number, (dataset_index, item_index, repeat) in enumerate(self._slots):
             planned = self.datasets[dataset_index]
             item = planned.items[item_index]
@@ -91,6 +117,31 @@ class Stage:
 
     def _targets_for(self, item: Item, repeat: int) -> list[Target]:
         return sorted(self.targets, key=lambda target: content_digest([self.seed, item.id, repeat, target.key]))
+
+
+@dataclass(frozen=True)
+class ListedStage(Stage):
+    """Exactly the cases that are listed, in their order: what a replay runs."""
+
+    benchmark: Benchmark
+    datasets: tuple[PlannedDataset, ...]
+    targets: tuple[Target, ...]
+    listed: tuple[tuple[Case, Path], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of cases."""
+        return len(self.listed)
+
+    def count(self, target: Target) -> int:
+        """Return the number of cases of one target."""
+        return sum(case.target == target for case, _ in self.listed)
+
+    def cases(self, provider: str | None = None) -> Iterator[tuple[Case, Path]]:
+        """Yield the listed cases."""
+        for case, root in self.listed:
+            if provider in (None, case.target.provider):
+                yield case, root
 
 
 @dataclass(frozen=True)
@@ -162,7 +213,7 @@ def make_plan(
             if dataset.benchmark is benchmark
         )
         wanted = tuple(target for target in targets if target.benchmark is benchmark)
-        stage = Stage(benchmark, planned, wanted, repeat, seed, position)
+        stage = FullStage(benchmark, planned, wanted, repeat, seed, position)
         if stage.size:
             stages.append(stage)
             position += stage.size
