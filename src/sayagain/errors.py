@@ -54,5 +54,9 @@ class CorruptArtifactError(SayagainError):
         self.line = line
 
 
+class TornArtifactError(CorruptArtifactError):
+    """An artifact ends before its summary; what is before the end can be whole. Exit code 4."""
+
+
 class ArtifactWriteError(SayagainError):
     """An artifact could not be written; the message says what would mend it. Exit code 1."""
