@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select
 from sayagain.ledger.encoding import attempt_of, failure_of
 from sayagain.ledger.tables import IS_FAILED, attempt, case, result, run
 from sayagain.ledger.views import CaseView, RunView, TargetCounts
-from sayagain.records import Attempt, CaseCounts, ResultRow, RunHeader, RunStatus, Status
+from sayagain.records import Attempt, CaseCounts, Failure, ResultRow, RunHeader, RunStatus, Status
 
 CASES_PER_PAGE = 500
 """Cases whose rows are in memory at once."""
@@ -69,8 +69,9 @@ def read_rows(reader: Reader, run_pk: int, digest: TranscriptDigest) -> Iterator
     """Yield every metric row of a run in the order of its plan, then of the metrics' names."""
     for cases, results in _pages(reader, case.c.run_pk == run_pk, CASES_PER_PAGE, _results):
         for row in cases:
-            digests = digest(row.transcript)
-            yield from (_result_row(row, one, digests) for one in results[row.position])
+            of_case = _case_fields(row, *digest(row.transcript))
+            failure = failure_of(_failure_values(row))
+            yield from (_result_row(of_case, failure, one) for one in results[row.position])
 
 
 def read_cases(reader: Reader, run_pk: int, *, failed_only: bool) -> Iterator[CaseView]:
@@ -136,30 +137,37 @@ def _failure_values(row: Row[Any]) -> tuple[Any, ...]:
     )
 
 
-def _result_row(case_row: Row[Any], row: Row[Any], digests: tuple[str | None, int | None]) -> ResultRow:
-    failure = failure_of(_failure_values(row))
-    if failure is None and row.status == Status.FAILED.value:
-        failure = failure_of(_failure_values(case_row))
+def _case_fields(row: Row[Any], transcript_sha256: str | None, transcript_chars: int | None) -> dict[str, Any]:
+    """Return what all rows of a case share."""
+    return {
+        "case_id": row.case_id,
+        "target": row.target,
+        "item_id": row.item_id,
+        "item_digest": row.item_digest,
+        "repeat": row.repeat,
+        "transcript_sha256": transcript_sha256,
+        "transcript_chars": transcript_chars,
+        "attempts": row.attempts,
+        "started": row.started,
+        "connect_ms": row.connect_ms,
+        "loop_lag_ms": row.loop_lag_ms,
+    }
+
+
+def _result_row(of_case: dict[str, Any], case_failure: Failure | None, row: Row[Any]) -> ResultRow:
+    values: tuple[Any, ...] = tuple(row)
+    _, _, metric, version, value, unit, status, reason, detail, *failure = values
+    own = failure_of(failure)
     return ResultRow(
-        case_id=case_row.case_id,
-        target=case_row.target,
-        item_id=case_row.item_id,
-        item_digest=case_row.item_digest,
-        repeat=case_row.repeat,
-        metric=row.metric,
-        metric_version=row.version,
-        value=row.value,
-        unit=row.unit,
-        status=Status(row.status),
-        reason=row.reason,
-        detail=None if row.detail is None else msgspec.json.decode(row.detail, type=dict[str, float]),
-        failure=failure,
-        transcript_sha256=digests[0],
-        transcript_chars=digests[1],
-        attempts=case_row.attempts,
-        started=case_row.started,
-        connect_ms=case_row.connect_ms,
-        loop_lag_ms=case_row.loop_lag_ms,
+        metric=metric,
+        metric_version=version,
+        value=value,
+        unit=unit,
+        status=Status(status),
+        reason=reason,
+        detail=None if detail is None else msgspec.json.decode(detail, type=dict[str, float]),
+        failure=case_failure if own is None and status == Status.FAILED.value else own,
+        **of_case,
     )
 
 
