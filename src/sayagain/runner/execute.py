@@ -11,7 +11,7 @@ import stamina
 
 from sayagain.artifact.redaction import Redactor
 from sayagain.datasets import read_pcm
-from sayagain.failures import CaseFailedError, classify, failed, sanitized
+from sayagain.failures import CaseFailedError, classify, failed
 from sayagain.metrics.audibility import is_silent
 from sayagain.records import (
     Attempt,
@@ -63,7 +63,20 @@ class Executor:
         Never raises: a cancellation, too, ends as a finished case that failed as `cancelled`.
         """
         attempts: list[Attempt] = []
-        try:
+        with contextlib.suppress(asyncio.CancelledError):  # the last attempt says how the case ended
+            again = await self._attempt(attempts, case, root, transport)
+            if again is not None and self.limits.attempts > 1:
+                await self._try_again(again, attempts, case, root, transport)
+        if not attempts:
+            failure = failed(FailureKind.CANCELLED, Phase.PREPARE, "the run was stopped").failure
+            attempts.append(self._finished(1, case, Tracer().freeze(0.0), failure))
+        return FinishedCase(case=case, attempts=tuple(attempts))
+
+    async def _try_again(
+        self, again: "_TryAgainError | None", attempts: list[Attempt], case: Case, root: Path, transport: Transport
+    ) -> None:
+        """Add attempts after a first one that failed; whoever succeeds at once never meets the retry library."""
+        with contextlib.suppress(_TryAgainError):
             async for chance in stamina.retry_context(
                 on=_when_to_try_again,
                 attempts=self.limits.attempts,
@@ -72,22 +85,17 @@ class Executor:
                 wait_max=LONGEST_WAIT_S,
             ):
                 with chance:
-                    attempt, retry_after_s = await self._attempt(len(attempts) + 1, case, root, transport)
-                    attempts.append(attempt)
-                    if attempt.failure is not None and attempt.failure.retryable:
+                    if chance.num > 1:
+                        again = await self._attempt(attempts, case, root, transport)
+                    if again is not None:
                         if len(attempts) < self.limits.attempts:
-                            self.on_retry(case, attempt)
-                        raise _TryAgainError(retry_after_s)
-        except (_TryAgainError, asyncio.CancelledError):
-            pass  # the last attempt says how the case ended
-        if not attempts:
-            attempts.append(self._never_tried(case))
-        return FinishedCase(case=case, attempts=tuple(attempts))
+                            self.on_retry(case, attempts[-1])
+                        raise again
 
     async def _attempt(
-        self, number: int, case: Case, root: Path, transport: Transport
-    ) -> tuple[Attempt, float | None]:
-        """Make one attempt; return it, and the seconds the provider wants to be left alone if it said so."""
+        self, attempts: list[Attempt], case: Case, root: Path, transport: Transport
+    ) -> "_TryAgainError | None":
+        """Make and add one attempt; return what says that it may be made again, or None."""
         tracer = Tracer()
         failure: Failure | None = None
         retry_after_s: float | None = None
@@ -105,18 +113,16 @@ class Executor:
                 failure = classify(error, tracer.phase)
                 retry_after_s = error.retry_after_s if isinstance(error, CaseFailedError) else None
         trace = tracer.freeze(lag.worst_ms, transport.joiner)
-        sanitized_failure = failure and self._sanitized(failure, case, trace)
-        return Attempt(number=number, trace=trace, failure=sanitized_failure), retry_after_s
+        attempts.append(self._finished(len(attempts) + 1, case, trace, failure))
+        return _TryAgainError(retry_after_s) if failure is not None and failure.retryable else None
 
-    def _sanitized(self, failure: Failure, case: Case, trace: Trace) -> Failure:
-        heard = (event.text for event in trace.events if event.text)
-        message = self.redactor.clean(failure.message, (case.item.text, trace.transcript, *heard))
-        return sanitized(failure, message, case.target.provider)
-
-    def _never_tried(self, case: Case) -> Attempt:
-        failure = failed(FailureKind.CANCELLED, Phase.PREPARE, "the run was stopped").failure
-        trace = Tracer().freeze(0.0)
-        return Attempt(number=1, trace=trace, failure=self._sanitized(failure, case, trace))
+    def _finished(self, number: int, case: Case, trace: Trace, failure: Failure | None) -> Attempt:
+        """Return an attempt whose failure, if it has one, has been sanitized: this is the one boundary."""
+        if failure is not None:
+            heard = (event.text for event in trace.events if event.text)
+            own_texts = (case.item.text, trace.transcript, *heard)
+            failure = self.redactor.failure(failure, case.target.provider, own_texts)
+        return Attempt(number=number, trace=trace, failure=failure)
 
 
 def _when_to_try_again(error: Exception) -> bool | float:
