@@ -4,9 +4,12 @@ The library transcribes the segment that is being spoken anew at every update, s
 longer a segment is (0.25 s at seven seconds, on one core).
 """
 
+import ctypes
 import os
 import struct
+import sys
 import wave
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -37,6 +40,7 @@ class Moonshine(SttEngine):
         options = {"transcription_interval": update_interval_s, "return_audio_data": "false"}
         with as_file(files("moonshine_voice") / "assets" / "tiny-en") as model:
             self._transcriber = Transcriber(str(model), ModelArch.TINY, options=options)
+        self._forget = _forgetter(self._transcriber)
 
     def warm_up(self) -> None:
         """Transcribe a recording that the wheel brings: the voice detector lets only speech reach the model."""
@@ -47,16 +51,18 @@ class Moonshine(SttEngine):
         stream.add_audio(_floats(pcm), audio_format.rate)
         stream.stop()
         stream.close()
+        self._forget()
 
     def begin(self) -> Utterance:
         """Open a stream of its own for the utterance."""
-        return MoonshineUtterance(self._transcriber)
+        return MoonshineUtterance(self._transcriber, self._forget)
 
 
 class MoonshineUtterance(Utterance):
     """One stream of the library; a line of it is a segment, and a complete line does not change."""
 
-    def __init__(self, transcriber: Any) -> None:
+    def __init__(self, transcriber: Any, forget: Callable[[], None]) -> None:
+        self._forget = forget
         # Python would update at its own interval on top of the library's; only the library's is wanted.
         self._stream = transcriber.create_stream(update_interval=float("inf"))
         self._stream.start()
@@ -81,8 +87,9 @@ class MoonshineUtterance(Utterance):
         return self._progress(transcript)
 
     def close(self) -> None:
-        """Free the stream."""
+        """Free the stream and what the voice detector remembers of it; the transcript is already on its way."""
         self._stream.close()
+        self._forget()
 
     def _progress(self, transcript: Any) -> Progress:
         lines = [(line.text.strip(), line.is_complete) for line in transcript.lines]
@@ -91,6 +98,32 @@ class MoonshineUtterance(Utterance):
         return Progress(
             segments=tuple(filter(None, segments)), hypothesis=" ".join(text for text, _ in lines if text)
         )
+
+
+def _forgetter(transcriber: Any) -> Callable[[], None]:
+    """Return what makes the library forget an utterance.
+
+    All streams of a process share one voice detector, a recurrent network whose state is never reset (issue 229 of
+    the library), so that where a segment starts, and at times what is heard in it, depends on what was spoken
+    before. Silence does not clear it. The detector is made anew for the next stream when there is none, so the
+    old one is destroyed; that takes 17 ms. Both symbols are those of the exact version that is required.
+    """
+    library = transcriber._lib
+    try:
+        detector = ctypes.c_void_p.in_dll(library, "_ZN21VoiceActivityDetector10silero_vadE")
+        destroy = library["_ZN9SileroVadD1Ev"]
+    except (AttributeError, ValueError):
+        print("this build of moonshine-voice cannot be reset between utterances", file=sys.stderr)
+        return lambda: None
+    destroy.argtypes, destroy.restype = [ctypes.c_void_p], None
+
+    def forget() -> None:
+        old, detector.value = detector.value, None
+        if old is not None:
+            destroy(old)
+        transcriber.create_stream().close()
+
+    return forget
 
 
 def _floats(pcm: bytes) -> list[float]:
