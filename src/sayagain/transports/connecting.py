@@ -84,7 +84,7 @@ class Contact:
 
     def arrived_ns(self) -> int:
         """Return when the connection's latest data arrived."""
-        return self.protocol.arrived_ns if self.protocol and self.protocol.arrived_ns else now_ns()
+        return now_ns() if self.protocol is None else self.protocol.arrived_ns or now_ns()
 
     def connection(self, *, secure: bool, http_version: str | None = None, upgraded: bool = False) -> Connection:
         """Return how the connection came about; with `upgraded`, the websocket upgrade is part of it."""
@@ -94,8 +94,8 @@ class Contact:
         return Connection(
             total_ms=_ms(self.started_ns, upgraded_ns or connected_ns) or 0.0,
             dns_ms=_ms(self._lookup_ns, self._looked_up_ns),
-            tcp_ms=_ms(self._looked_up_ns or self._connecting_ns, fresh.born_ns) if fresh else None,
-            tls_ms=_ms(fresh.born_ns, fresh.made_ns) if fresh and secure else None,
+            tcp_ms=_ms(self._looked_up_ns or self._connecting_ns, fresh.born_ns) if fresh is not None else None,
+            tls_ms=_ms(fresh.born_ns, fresh.made_ns) if fresh is not None and secure else None,
             upgrade_ms=_ms(connected_ns, upgraded_ns),
             reused=self.reused,
             http_version=http_version,

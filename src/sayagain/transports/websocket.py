@@ -22,6 +22,9 @@ from sayagain.transports.tracing import Tracer
 MAX_MESSAGE = 64 * 1024 * 1024
 """The largest message that is accepted, in bytes: far beyond any honest one, and not the memory of the machine."""
 
+TOO_LARGE = 1009
+"""The close code for a message that is too large (RFC 6455, 7.4.1)."""
+
 CLOSING_S = 0.5
 """How long the other side is given to answer a close, in seconds."""
 
@@ -69,10 +72,16 @@ class WebsocketChannel(Channel[WebsocketFrame]):
                 code = int(message.data) or 1005
                 self.close_code = str(code)
                 return at_ns, Closed(code, str(message.extra or ""))
-        error = self._socket.exception()
-        if error is not None:
-            raise self._fault(error)
-        self.close_code = self.close_code or str(self._socket.close_code or 1006)
+        error = message.data if message.type is WSMsgType.ERROR else self._socket.exception()
+        if isinstance(error, aiohttp.WebSocketError):
+            raise self._forbidden(int(error.code))
+        if isinstance(error, TimeoutError):
+            raise failed(
+                FailureKind.IDLE_TIMEOUT,
+                self._tracer.phase,
+                f"nothing was received for {self._idle_timeout_s:g} s, not even the answer to a ping",
+            )
+        self.close_code = self.close_code or "1006"
         return None
 
     async def close(self) -> None:
@@ -82,24 +91,11 @@ class WebsocketChannel(Channel[WebsocketFrame]):
         except (aiohttp.ClientError, OSError):
             return
 
-    def _fault(self, error: BaseException) -> CaseFailedError:
-        if isinstance(error, aiohttp.WebSocketError):
-            self.close_code = str(int(error.code))
-            return failed(
-                FailureKind.PROTOCOL,
-                self._tracer.phase,
-                "a message that is too large"
-                if error.code == 1009
-                else "a message that the websocket protocol forbids",
-                code=self.close_code,
-            )
-        if isinstance(error, TimeoutError):
-            return failed(
-                FailureKind.IDLE_TIMEOUT,
-                self._tracer.phase,
-                f"nothing was received for {self._idle_timeout_s:g} s, not even the answer to a ping",
-            )
-        return translated(error, self._tracer.phase)
+    def _forbidden(self, code: int) -> CaseFailedError:
+        """Return the failure for a message after which we had to close, with the code we closed with."""
+        self.close_code = str(code)
+        what = "a message that is too large" if code == TOO_LARGE else "a message that its protocol does not allow"
+        return failed(FailureKind.PROTOCOL, self._tracer.phase, f"the provider sent {what}", code=self.close_code)
 
 
 class WebsocketSession(Session):
