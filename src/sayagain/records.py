@@ -406,6 +406,21 @@ class TargetInfo(Record, frozen=True, kw_only=True):
         tuple[str, ...], _field("Names, never values, of the variables the target needs.", ["DEEPGRAM_API_KEY"])
     ]
 
+    @classmethod
+    def of(cls, target: Target) -> "TargetInfo":
+        """Describe a target."""
+        return cls(
+            key=target.key,
+            benchmark=target.benchmark,
+            provider=target.provider,
+            model=target.model,
+            voice=target.voice,
+            settings=target.settings,
+            settings_sha256=target.settings_digest,
+            adapter=target.adapter,
+            secrets=target.secrets,
+        )
+
 
 class ReplayOf(Record, frozen=True, kw_only=True):
     """The parent of a replay: its run id and the SHA-256 of its artifact."""
@@ -441,6 +456,10 @@ class RunHeader(Record, frozen=True, kw_only=True, tag_field="record", tag="run"
     metrics: Annotated[Mapping[str, int], _field("Version of each metric's definition.", {"ttfs": 1, "wer": 1})]
     normalizer: Annotated[str, _field("Text normalizer of WER and CER.", "whisper-normalizer/0.1.15")]
     replay_of: Annotated[ReplayOf | None, _field("Parent of a replay; null for any other run.")] = None
+    allowed_differences: Annotated[
+        tuple[str, ...],
+        _field("What differs from the parent of a replay and was accepted by name.", ["settings.language"]),
+    ] = ()
     transcript_hash: Annotated[
         TranscriptHash,
         _field("How `transcript_sha256` was made: plain, or keyed with a key kept elsewhere.", "sha256"),

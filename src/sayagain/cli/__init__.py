@@ -14,10 +14,14 @@ from sayagain.errors import SayagainError
 
 COMMANDS = {
     "run": "Benchmark speech engines and providers, and keep every result.",
+    "replay": "Run the failed cases of an artifact again, and say what changed.",
     "runs": "List runs and show what happened in one.",
     "artifact": "Check, show and export the portable file of a run.",
+    "models": "List what can be benchmarked, and show its settings.",
     "datasets": "List, check and import datasets.",
     "db": "Look after the ledger's database.",
+    "doctor": "Check the clock, engines, ledger, artifact directory and keys.",
+    "simulate": "Stand in for speech providers, for rehearsals and tests.",
 }
 """Each command, which lives in the module of its name, and its line in `sayagain --help`."""
 

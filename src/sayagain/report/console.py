@@ -40,7 +40,16 @@ class RunReport(Record, frozen=True, kw_only=True):
 
 def report_run(settings: Settings, outcome: Outcome, *, as_json: bool) -> None:
     """Print how a run ended, from what the ledger holds of it."""
-    report = RunReport(
+    report = run_report(settings, outcome)
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+    else:
+        print_report(report)
+
+
+def run_report(settings: Settings, outcome: Outcome) -> RunReport:
+    """Gather how a run ended, from what the ledger holds of it."""
+    return RunReport(
         run_id=outcome.run_id,
         status=outcome.status,
         reason=outcome.reason,
@@ -51,10 +60,6 @@ def report_run(settings: Settings, outcome: Outcome, *, as_json: bool) -> None:
         artifact=str(outcome.artifact) if outcome.artifact else None,
         artifact_error=outcome.artifact_error,
     )
-    if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
-    else:
-        print_report(report)
 
 
 def print_report(report: RunReport, console: Console | None = None) -> None:

@@ -25,6 +25,11 @@ class PlannedDataset:
     sample: int | None
     seed: int
 
+    @classmethod
+    def sampled(cls, dataset: Dataset, size: int | None, seed: int) -> "PlannedDataset":
+        """Take a sample of a dataset, or all of it when no size is given."""
+        return cls(dataset, sample(dataset.items, size, seed), size, seed)
+
     @property
     def root(self) -> Path:
         """The folder the items' audio paths are relative to."""
@@ -179,20 +184,7 @@ class Plan:
 
     def target_infos(self) -> tuple[TargetInfo, ...]:
         """Describe the targets for a run's header."""
-        return tuple(
-            TargetInfo(
-                key=target.key,
-                benchmark=target.benchmark,
-                provider=target.provider,
-                model=target.model,
-                voice=target.voice,
-                settings=target.settings,
-                settings_sha256=target.settings_digest,
-                adapter=target.adapter,
-                secrets=target.secrets,
-            )
-            for target in self.targets
-        )
+        return tuple(TargetInfo.of(target) for target in self.targets)
 
 
 def make_plan(
@@ -208,9 +200,7 @@ def make_plan(
     position = 0
     for benchmark in Benchmark:
         planned = tuple(
-            PlannedDataset(dataset, sample(dataset.items, size, seed), size, seed)
-            for dataset in datasets
-            if dataset.benchmark is benchmark
+            PlannedDataset.sampled(dataset, size, seed) for dataset in datasets if dataset.benchmark is benchmark
         )
         wanted = tuple(target for target in targets if target.benchmark is benchmark)
         stage = FullStage(benchmark, planned, wanted, repeat, seed, position)

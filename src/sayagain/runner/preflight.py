@@ -1,6 +1,9 @@
 """Everything that can be wrong is said here, before anything is spent."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from sayagain.artifact.redaction import Redactor
 from sayagain.artifact.schema import SCHEMA_VERSION
@@ -10,7 +13,8 @@ from sayagain.datasets import Dataset, builtin, load
 from sayagain.errors import SayagainError, UsageError
 from sayagain.logs import logger
 from sayagain.metrics import METRICS, NORMALIZER
-from sayagain.records import Benchmark, Limits, RunHeader
+from sayagain.records import Benchmark, Limits, ReplayOf, RunHeader
+from sayagain.runner.candidate import Candidate
 from sayagain.runner.identity import new_run_id, runner_info
 from sayagain.runner.orchestrator import Prepared
 from sayagain.runner.plan import Plan, make_plan
@@ -31,17 +35,27 @@ async def prepare(settings: Settings) -> Prepared:
     plan = make_plan(datasets, targets, size=settings.sample, seed=settings.seed, repeat=settings.repeat)
     if not plan.stages:
         raise UsageError(_nothing_to_do(datasets, targets_of=sorted({target.benchmark for target in targets})))
-    limits = limits_of(settings)
     reached = {target.key for target in plan.targets}
+    chosen = [candidate for candidate in candidates if candidate.target.key in reached]
+    return assemble(settings, plan, chosen, limits=limits_of(settings))
+
+
+def assemble(
+    settings: Settings,
+    plan: Plan,
+    candidates: Sequence[Candidate],
+    *,
+    limits: Limits,
+    replay_of: ReplayOf | None = None,
+    allowed_differences: tuple[str, ...] = (),
+) -> Prepared:
+    """Put a run together from its plan and the targets it reaches; nothing is sent anywhere yet."""
+    header = _header(settings, plan, limits)
     return Prepared(
-        header=_header(settings, plan, limits),
+        header=msgspec.structs.replace(header, replay_of=replay_of, allowed_differences=allowed_differences),
         plan=plan,
         limits=limits,
-        transports={
-            candidate.target.key: candidate.connect(limits)
-            for candidate in candidates
-            if candidate.target.key in reached
-        },
+        transports={candidate.target.key: candidate.connect(limits) for candidate in candidates},
         redactor=Redactor(local_secrets().values()),
         artifact_dir=_artifact_dir(settings),
         artifact_hmac_key=settings.artifact_hmac_key,
@@ -92,7 +106,7 @@ def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
         datasets=plan.dataset_infos(),
         targets=plan.target_infos(),
         limits=limits,
-        repeat=settings.repeat,
+        repeat=plan.repeat,
         cases=plan.size,
         plan_sha256=plan.digest(),
         metrics={name: info.version for name, info in METRICS.items() if info.benchmark in _benchmarks(plan)},

@@ -4,7 +4,7 @@ Endpoints come from the command line and the local configuration only, never fro
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from sayagain.config import Settings
@@ -30,7 +30,7 @@ async def select(settings: Settings) -> tuple[Candidate, ...]:
         UsageError: A name matches nothing (the nearest names are given), what it names cannot run here, two
             targets would have one key, or nothing is left for the benchmark asked for.
     """
-    local = tuple(_local_candidate(info) for info in ENGINES)
+    local = tuple(local_candidate(info) for info in ENGINES)
     if settings.models is None:
         chosen = [candidate for candidate in local if candidate.missing is None]
         if not chosen:
@@ -67,6 +67,26 @@ async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -
     return found
 
 
+def static_candidates(settings: Settings) -> dict[str, Candidate]:
+    """Return every target that can be named without asking a server, by its key."""
+    local = [local_candidate(info) for info in ENGINES]
+    return {
+        candidate.target.key: candidate
+        for candidate in (*local, *(cloud_candidate(entry, settings) for entry in entries()))
+    }
+
+
+async def served_targets(settings: Settings, keys: Collection[str]) -> dict[str, Candidate]:
+    """Return those of the keys that a Wyoming server offers, named by --models or configured by name."""
+    named = [part.strip() for part in (settings.models or "").split(",")]
+    references = [name for name in named if name.startswith("wyoming/")]
+    references += [f"wyoming/{name}" for name in settings.wyoming if any(f"/{name}" in key for key in keys)]
+    if not keys:
+        return {}
+    found = [candidate for reference in references for candidate in await _matching(reference, settings, ())]
+    return {candidate.target.key: candidate for candidate in found if candidate.target.key in keys}
+
+
 def nearest(name: str, targets: Iterable[Target]) -> list[str]:
     """Return the names and providers that a misspelt name may have meant, or all providers."""
     known = list(targets)
@@ -87,7 +107,8 @@ def _served(target: Target, endpoint: FixedEndpoint) -> Candidate:
     return Candidate(target, lambda _: WyomingTransport(endpoint, codec))
 
 
-def _local_candidate(info: EngineInfo) -> Candidate:
+def local_candidate(info: EngineInfo) -> Candidate:
+    """Return a local engine as a target."""
     codec = CODECS[info.benchmark]
     settings: dict[str, Setting] = {"language": info.language, "version": info.version(), **info.settings}
     if info.benchmark is Benchmark.STT:
