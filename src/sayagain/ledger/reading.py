@@ -65,9 +65,9 @@ def read_targets(connection: Connection, run_pk: int) -> tuple[TargetCounts, ...
     return tuple(sorted(counts, key=lambda one: one.target))
 
 
-def read_rows(reader: Reader, run_pk: int, digest: TranscriptDigest) -> Iterator[ResultRow]:
-    """Yield every metric row of a run in the order of its plan, then of the metrics' names."""
-    for cases, results in _pages(reader, case.c.run_pk == run_pk, CASES_PER_PAGE, _results):
+def read_rows(reader: Reader, run_pk: int, digest: TranscriptDigest, *, failed_only: bool) -> Iterator[ResultRow]:
+    """Yield the rows of a run's cases, or of its failed ones, in plan order, then by the metrics' names."""
+    for cases, results in _pages(reader, _cases_of(run_pk, failed_only), CASES_PER_PAGE, _results):
         for row in cases:
             of_case = _case_fields(row, *digest(row.transcript))
             failure = failure_of(_failure_values(row))
@@ -76,12 +76,13 @@ def read_rows(reader: Reader, run_pk: int, digest: TranscriptDigest) -> Iterator
 
 def read_cases(reader: Reader, run_pk: int, *, failed_only: bool) -> Iterator[CaseView]:
     """Yield the recorded cases of a run in the order of its plan, with their attempts."""
-    which = case.c.run_pk == run_pk
-    if failed_only:
-        which &= IS_FAILED
-    for cases, attempts in _pages(reader, which, TRACED_CASES_PER_PAGE, _attempts):
+    for cases, attempts in _pages(reader, _cases_of(run_pk, failed_only), TRACED_CASES_PER_PAGE, _attempts):
         for row in cases:
             yield _case_view(row, tuple(attempts[row.position]))
+
+
+def _cases_of(run_pk: int, failed_only: bool) -> ColumnElement[bool]:
+    return (case.c.run_pk == run_pk) & IS_FAILED if failed_only else case.c.run_pk == run_pk
 
 
 def _pages(
@@ -102,9 +103,9 @@ def _pages(
 
 def _results(connection: Connection, cases: Cases) -> dict[int, list[Row[Any]]]:
     """Return the results of a page's cases, sorted here because databases sort text by rules of their own."""
-    span = result.c.position.between(cases[0].position, cases[-1].position)
+    wanted = result.c.position.in_([row.position for row in cases])
     found: dict[int, list[Row[Any]]] = defaultdict(list)
-    for row in connection.execute(select(result).where(result.c.run_pk == cases[0].run_pk, span)):
+    for row in connection.execute(select(result).where(result.c.run_pk == cases[0].run_pk, wanted)):
         found[row.position].append(row)
     for rows in found.values():
         rows.sort(key=lambda row: str(row.metric))

@@ -48,12 +48,9 @@ def open_ledger(url: str, *, upgrade: bool | None = None, create: bool = True) -
         UsageError: The URL names no database that can hold a ledger, or its file is missing.
         LedgerError: It cannot be reached, is behind and was not to be upgraded, or is newer than this version.
     """
-    parsed = ledger_url(url)
-    if is_sqlite(parsed):
-        _check_file(sqlite_file(parsed), create)
-    ledger = Ledger(build_engine(parsed))
+    ledger = connect(url, create=create)
     try:
-        if is_sqlite(parsed) if upgrade is None else upgrade:
+        if ledger.is_file if upgrade is None else upgrade:
             ledger.upgrade()
         else:
             ledger.require_current()
@@ -61,6 +58,19 @@ def open_ledger(url: str, *, upgrade: bool | None = None, create: bool = True) -
         ledger.close()
         raise
     return ledger
+
+
+def connect(url: str, *, create: bool = True) -> "Ledger":
+    """Return a ledger whatever its tables are, for those who look after it; see `open_ledger`.
+
+    Raises:
+        UsageError: The URL names no database that can hold a ledger, or its file is missing.
+        LedgerError: The directory of its file does not exist.
+    """
+    parsed = ledger_url(url)
+    if is_sqlite(parsed):
+        _check_file(sqlite_file(parsed), create)
+    return Ledger(build_engine(parsed))
 
 
 def _check_file(file: Path, create: bool) -> None:
@@ -98,6 +108,11 @@ class Ledger:
 
     def __str__(self) -> str:
         return describe(self._engine.url)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this is a SQLite ledger, which is upgraded without being asked."""
+        return is_sqlite(self._engine.url)
 
     def upgrade(self) -> tuple[str | None, str]:
         """Lead the ledger to this version's tables; return its revision before and after."""
@@ -205,13 +220,15 @@ class Ledger:
         with self._reading() as connection:
             return read_targets(connection, find_run(connection, run_id))
 
-    def rows(self, run_id: str, transcript_digest: TranscriptDigest) -> Iterator[ResultRow]:
-        """Yield every metric row of a run in the order of its plan, then of the metrics' names.
+    def rows(
+        self, run_id: str, transcript_digest: TranscriptDigest, *, failed_only: bool = False
+    ) -> Iterator[ResultRow]:
+        """Yield the metric rows of a run, or of its failed cases, in the order of its plan and the metrics' names.
 
         Memory is bounded by a page of cases, whatever the size of the run. `transcript_digest` is called once
         for each case. Every failed row has its failure, its own or the case's.
         """
-        return read_rows(self._reading, self._key(run_id), transcript_digest)
+        return read_rows(self._reading, self._key(run_id), transcript_digest, failed_only=failed_only)
 
     def cases(self, run_id: str, *, failed_only: bool = False) -> Iterator[CaseView]:
         """Yield the recorded cases of a run, or its failed ones, in the order of its plan with every attempt."""

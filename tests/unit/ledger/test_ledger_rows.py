@@ -61,6 +61,13 @@ def test_pages_neither_drop_nor_repeat_a_case(
     assert [case.position for case in ledger.cases(run_id)] == [0, 1, 4, 9]
 
 
+def test_rows_of_failed_cases_alone_are_read_when_asked(ledger: Ledger, started_run: Start, make: Any) -> None:
+    run_id = started_run()
+    ledger.record(run_id, [make.case(0), make.failed_case(1), make.case(2), make.failed_case(5)])
+    failed = [row.item_id for row in ledger.rows(run_id, length, failed_only=True) if row.metric == "wer"]
+    assert failed == ["item-1", "item-5"]
+
+
 def test_rows_of_one_run_are_not_those_of_another(ledger: Ledger, started_run: Start, make: Any) -> None:
     for run_id, position in (("run-1", 0), ("run-2", 1)):
         started_run(run_id)

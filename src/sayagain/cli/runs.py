@@ -1,0 +1,73 @@
+"""`sayagain runs`: list the runs of a ledger, and show what happened in one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from sayagain.cli import options
+
+if TYPE_CHECKING:
+    from sayagain.ledger import Ledger
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def command() -> None:
+    """List runs and show what happened in one."""
+
+
+@command.command("list")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show the newest N runs.",
+)
+@_as_json
+@options.db
+def list_(db: str | None, limit: int, *, as_json: bool) -> None:
+    """List runs, newest first: how each ended, how its cases did, how long it took.
+
+    A run whose process is gone is marked interrupted first, and a log event on stderr names it.
+    """
+    from sayagain.report.runs import print_runs
+
+    with _opened(db) as ledger:
+        print_runs(ledger.runs(limit), as_json=as_json)
+
+
+@command.command()
+@click.argument("run")
+@click.option("--failed", is_flag=True, help="Show each failed case with its attempts.")
+@click.option("--transcripts", is_flag=True, help="Show what was heard, too: transcripts may be confidential.")
+@_as_json
+@options.db
+def show(db: str | None, run: str, *, failed: bool, transcripts: bool, as_json: bool) -> None:
+    """Show what happened in a run: what was planned, how its cases ended, and its failures by cause.
+
+    RUN is a run id, the beginning of one, or 'latest'.
+    """
+    from sayagain.report.runs import Shown, print_run, print_run_json
+
+    shown = Shown(failed=failed, transcripts=transcripts)
+    with _opened(db) as ledger:
+        (print_run_json if as_json else print_run)(ledger, run, shown)
+
+
+@contextmanager
+def _opened(db: str | None) -> "Iterator[Ledger]":
+    """Open the ledger and mark the runs in it that were interrupted."""
+    from sayagain import logs
+    from sayagain.config import load_settings
+    from sayagain.ledger import open_ledger
+
+    logs.configure()
+    with open_ledger(load_settings({"db": db}).db, create=False) as ledger:
+        for run_id in ledger.mark_interrupted():
+            logs.logger().warning("run_interrupted", run_id=run_id)
+        yield ledger
