@@ -35,7 +35,7 @@ from sayagain.runner.selection import (
     nothing_selected,
     with_repeats,
 )
-from sayagain.runner.targets import static_candidates, served_targets
+from sayagain.runner.targets import served_targets, static_candidates
 
 MOST_PLANNED = 1_000_000
 """The largest plan that is made again to find the cases that never ran."""

@@ -96,7 +96,7 @@ def nearest(name: str, targets: Iterable[Target]) -> list[str]:
 
 
 def matches(name: str, target: Target) -> bool:
-    """Tell whether a name means a target: a provider, provider/model, a full name or key, or a pattern of these."""
+    """Tell whether a name means a target: a provider, provider/model, full name or key, or a pattern of these."""
     names = (target.provider, f"{target.provider}/{target.model}", target.name)
     prefixes = (*names, *(f"{target.benchmark}:{name}" for name in names))
     return any(fnmatchcase(known, name) for known in prefixes)
