@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from sayagain.artifact.lines import MAX_LINE_BYTES, encode_line, encode_lines
-from sayagain.artifact.schema import ArtifactRecord
 from sayagain.errors import ArtifactWriteError
 from sayagain.failures import KINDS, sanitized
-from sayagain.records import ResultRow
+from sayagain.records import ResultRow, RunHeader, Summary
+
+AnyRecord = TypeVar("AnyRecord", RunHeader, ResultRow, Summary)
 
 
 def fit(row: ResultRow, providers: Mapping[str, str]) -> ResultRow:
@@ -24,9 +25,11 @@ def fit(row: ResultRow, providers: Mapping[str, str]) -> ResultRow:
     changes: dict[str, Any] = {
         name: None for name in ("value", "connect_ms", "loop_lag_ms") if not _finite(getattr(row, name))
     }
-    if row.detail is not None:
+    if row.detail is not None and not all(map(math.isfinite, row.detail.values())):
         changes["detail"] = {name: part for name, part in row.detail.items() if math.isfinite(part)}
-    return msgspec.structs.replace(row, reason=row.reason or "a number was not finite", **changes)
+    if changes:
+        changes["reason"] = row.reason or "a number was not finite"
+    return msgspec.structs.replace(row, **changes)
 
 
 def _is_finite(row: ResultRow) -> bool:
@@ -39,16 +42,20 @@ def _finite(number: float | None) -> bool:
     return number is None or math.isfinite(number)
 
 
-def encoded_rows(group: list[ResultRow]) -> bytes:
-    """Return the lines of rows; raise ArtifactWriteError when one is too long."""
+def encoded_rows(rows: list[ResultRow]) -> tuple[list[ResultRow], bytes]:
+    """Return rows as they are written, and their lines; raise ArtifactWriteError when one is too long.
+
+    Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+    """
     try:
-        lines = encode_lines(group)
+        lines = encode_lines(rows)
     except UnicodeEncodeError:
-        return b"".join(map(encoded, group))
-    return lines if len(lines) <= MAX_LINE_BYTES else b"".join(map(encoded, group))
+        rows = [_without_surrogates(row) for row in rows]
+        lines = encode_lines(rows)
+    return rows, lines if len(lines) <= MAX_LINE_BYTES else b"".join(map(encoded, rows))
 
 
-def encoded(record: ArtifactRecord) -> bytes:
+def encoded(record: AnyRecord) -> bytes:
     """Return a record's line; raise ArtifactWriteError when it is too long.
 
     Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
@@ -56,17 +63,21 @@ def encoded(record: ArtifactRecord) -> bytes:
     try:
         line = encode_line(record)
     except UnicodeEncodeError:
-        line = encode_line(msgspec.convert(_without_surrogates(msgspec.to_builtins(record)), type(record)))
+        line = encode_line(_without_surrogates(record))
     if len(line) > MAX_LINE_BYTES:
         raise ArtifactWriteError(f"a record is longer than the {MAX_LINE_BYTES:,} bytes that a line may have")
     return line
 
 
-def _without_surrogates(value: Any) -> Any:
+def _without_surrogates(record: AnyRecord) -> AnyRecord:
+    return msgspec.convert(_replaced(msgspec.to_builtins(record)), type(record))
+
+
+def _replaced(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(part) for key, part in value.items()}
+        return {_replaced(key): _replaced(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(part) for part in value]
+        return [_replaced(part) for part in value]
     return value

@@ -54,7 +54,7 @@ def read_line(stream: BinaryIO, number: int) -> bytes:
     if line == b"\n":
         raise CorruptArtifactError("the line is empty", number)
     if line:
-        raise TornArtifactError("the file ends in the middle of this line: it is torn", number)
+        raise TornArtifactError("the file ends in the middle of this line", number)
     return line
 
 

@@ -98,7 +98,7 @@ def records(stream: BinaryIO) -> Iterator[Line]:
             raise CorruptArtifactError(problem, number)
         yield number, line, record
     else:
-        raise TornArtifactError("the file ends here without a summary: it is torn", number + 1)
+        raise TornArtifactError("the file ends here without a summary", number + 1)
     if not isinstance(record, Summary):
         raise CorruptArtifactError("a second run record", number)
     yield number, line, record
@@ -124,14 +124,14 @@ def _last_record(stream: BinaryIO) -> Summary:
     stream.seek(max(0, size - MAX_LINE_BYTES - 1))
     tail = stream.read(MAX_LINE_BYTES + 1)
     if not tail.endswith(b"\n"):
-        raise TornArtifactError("the file ends in the middle of a line: it is torn")
+        raise TornArtifactError("the file ends in the middle of a line")
     line = tail[tail.rfind(b"\n", 0, -1) + 1 : -1]
     try:
         record = decode_line(line, 0)
     except CorruptArtifactError as error:
         raise CorruptArtifactError(f"the last line is not a record: {error.reason}") from None
     if not isinstance(record, Summary):
-        raise TornArtifactError("the file ends without a summary: it is torn")
+        raise TornArtifactError("the file ends without a summary")
     return record
 
 

@@ -1,6 +1,7 @@
 """Whether an artifact is what was written: everything that can be recomputed is, in one pass."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,15 +47,20 @@ def verify(path: str | Path) -> Verification:
         UsageError: There is no such file, or it cannot be read.
         UnsupportedSchemaError: It has a major version of the schema that is not read here.
     """
-    with open_artifact(path) as stream:
-        return _Verifier(str(path)).run(stream)
+    checked = CheckedRows(path)
+    for _ in checked:
+        pass
+    return checked.verification
 
 
-class _Verifier:
-    """One pass over a file."""
+class CheckedRows:
+    """The rows of an artifact, which is verified on the way; of a damaged one, the rows before the damage.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    Iterate once. `verification` is complete when the rows are exhausted.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.verification = Verification(path=str(path))
         self._digest = hashlib.sha256()
         self._tally = Tally()
         self._grouping = Grouping()
@@ -62,19 +68,21 @@ class _Verifier:
         self._summary: Summary | None = None
         self._file_sha256: str | None = None
 
-    def run(self, stream: BinaryIO) -> Verification:
+    def __iter__(self) -> Iterator[ResultRow]:
+        """Yield the rows; raise UsageError or UnsupportedSchemaError as `verify` does."""
         problem: CorruptArtifactError | None = None
-        try:
-            self._read(stream)
-        except CorruptArtifactError as error:
-            problem = error
-        except OSError as error:
-            problem = CorruptArtifactError(f"cannot be read to its end: {error.strerror or error}")
+        with open_artifact(self.verification.path) as stream:
+            try:
+                yield from self._rows(stream)
+            except CorruptArtifactError as error:
+                problem = error
+            except OSError as error:
+                problem = CorruptArtifactError(f"cannot be read to its end: {error.strerror or error}")
         repeated = self._grouping.first_repeated()
         if repeated is not None and (problem is None or problem.line is None or repeated < problem.line):
             problem = CorruptArtifactError("the rows of a case do not follow each other", repeated)
-        return Verification(
-            path=self._path,
+        self.verification = Verification(
+            path=self.verification.path,
             problem=problem.reason if problem else None,
             line=problem.line if problem else None,
             torn=isinstance(problem, TornArtifactError),
@@ -85,7 +93,17 @@ class _Verifier:
             summary=self._summary,
         )
 
-    def _read(self, stream: BinaryIO) -> None:
+    def recounted(self, found: Summary | None = None, sha256: str = "") -> Summary:
+        """Return the counts and buckets of the rows so far; how the run ended is as `found` says, or unknown."""
+        return self._tally.summary(
+            status=found.status if found else RunStatus.INTERRUPTED,
+            reason=found.reason if found else None,
+            finished=found.finished if found else None,
+            planned=self._header.cases if self._header else self._tally.cases,
+            sha256=sha256,
+        )
+
+    def _rows(self, stream: BinaryIO) -> Iterator[ResultRow]:
         pending: list[bytes] = []
         for number, line, record in records(stream):
             if isinstance(record, ResultRow):
@@ -94,6 +112,7 @@ class _Verifier:
                     self._grouping.begin(record.case_id, number)
                 if len(pending) == HASHED_TOGETHER:
                     self._hash(pending)
+                yield record
             elif isinstance(record, RunHeader):
                 self._header = record
                 pending.append(line)
@@ -116,14 +135,7 @@ class _Verifier:
             raise CorruptArtifactError(
                 "the digest is not that of the bytes before this line: something before it was changed", number
             )
-        assert self._header is not None  # noqa: S101 - the first of the records
-        due = self._tally.summary(
-            status=found.status,
-            reason=found.reason,
-            finished=found.finished,
-            planned=self._header.cases,
-            sha256=before,
-        )
+        due = self.recounted(found, before)
         for name in ("records", "rows", "rows_failed", "cases", "buckets", "failures_unlisted"):
             if getattr(found, name) != getattr(due, name):
                 raise CorruptArtifactError(f"{name} is not what the records before this line give", number)

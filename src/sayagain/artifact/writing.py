@@ -103,10 +103,11 @@ def _body(header: RunHeader, rows: Iterable[ResultRow], tally: Tally) -> Iterato
     grouping = Grouping()
     remaining = iter(rows)
     while group := [fit(row, providers) for row in islice(remaining, ROWS_TOGETHER)]:
-        for row in group:
+        written, lines = encoded_rows(group)
+        for row in written:
             if tally.add(row):
                 grouping.begin(row.case_id, tally.rows + 1)
-        yield encoded_rows(group)
+        yield lines
     repeated = grouping.first_repeated()
     if repeated is not None:
         raise ArtifactWriteError(

@@ -78,6 +78,7 @@ def header(cases: int = 3, **changes: Any) -> RunHeader:
         "metrics": {"ttfs": 1, "wer": 1, "ttfa": 2},
         "normalizer": "whisper-normalizer/0.1.15",
         "replay_of": ReplayOf(run_id="0198c5f0", artifact_sha256=DIGEST),
+        "allowed_differences": ("contract",),
     }
     return RunHeader(**{**parts, **changes})
 
