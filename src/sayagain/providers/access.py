@@ -88,6 +88,11 @@ class Closed:
     code: int
     reason: str = ""
 
+    @property
+    def normal(self) -> bool:
+        """Whether nothing was said against us: the code for a fulfilled purpose, or none."""
+        return self.code in (1000, 1005)
+
 
 @dataclass(frozen=True)
 class HttpError:

@@ -88,6 +88,10 @@ class NetworkCodec:
         """Return the settings of these names that are set, in this order."""
         return {name: value for name in names if (value := self.settings.get(name)) is not None}
 
+    def listed(self, name: str) -> list[str]:
+        """Return the parts of a setting that may name several things, with commas between them."""
+        return [part for part in map(str.strip, str(self.settings.get(name) or "").split(",")) if part]
+
     def refused(
         self,
         code: object,
@@ -330,6 +334,27 @@ def json_object(data: str | bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - a frame's content is a value, whatever its type
     return value
+
+
+def text_at(message: Mapping[str, Any], name: str) -> str:
+    """Return the text under a name; raise KeyError when there is nothing, TypeError when it is no text."""
+    value = message[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a text")
+    return value
+
+
+def mapping_at(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the object under a name; raise KeyError when there is nothing, TypeError when it is no object."""
+    value = message[name]
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} is not an object")
+    return value
+
+
+def said(message: Mapping[str, Any], *names: str) -> str:
+    """Return the first text under one of these names, or nothing: what an error says of itself is optional."""
+    return next((value for name in names if isinstance(value := message.get(name), str) and value), "")
 
 
 def compact(**message: Any) -> str:
