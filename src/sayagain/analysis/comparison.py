@@ -46,6 +46,7 @@ def compare_runs(
     mode = Mode.REPLAY if replays(b.header, a.header) else Mode.RUNS
     cases = tuple(_compare_cases(first.cases, second.cases, a, b, mode))
     differences = run_differences(a.header, b.header)
+    allowed = tuple(sorted({*a.header.allowed_differences, *b.header.allowed_differences}))
     planned = [[target.key for target in run.header.targets] for run in (a, b)]
     keys = dict.fromkeys([*planned[0], *planned[1], *(case.target for case in cases)])
     common = set(planned[0]) & set(planned[1])
@@ -54,8 +55,9 @@ def compare_runs(
         mode=mode,
         a=_side(a, a.header.run_id),
         b=_side(b, b.header.run_id),
-        equivalent=not any(difference.refuses for difference in differences),
+        equivalent=not allowed and not any(difference.refuses for difference in differences),
         differences=differences,
+        allowed=allowed,
         notes=tuple(notes(a, b, first.cases, second.cases, cases)),
         outcomes=outcome_counts(cases),
         targets=tuple(
@@ -100,6 +102,7 @@ def compare_targets(
         b=_side(run, info_b.key),
         equivalent=True,
         differences=tuple(settings_differences(info_a, info_b)),
+        allowed=(),
         notes=(),
         outcomes=outcome_counts(cases),
         targets=(compared,),

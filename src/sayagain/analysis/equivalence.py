@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from sayagain.metrics import METRICS
 from sayagain.records import DatasetInfo, Record, RunHeader, RunnerInfo, TargetInfo
 
 EVERY_METRIC = "*"
@@ -67,15 +68,16 @@ def _contract_differences(a: RunHeader, b: RunHeader) -> Iterator[Difference]:
     if a.schema != b.schema:
         yield Difference(key="schema", a=a.schema, b=b.schema)
     if a.runner.contract != b.runner.contract and _visible_contract(a) == _visible_contract(b):
-        contracts = (a.runner.contract, b.runner.contract)
-        yield Difference(key="runner.contract", a=contracts[0], b=contracts[1], refuses=(EVERY_METRIC,))
+        # A contract covers every metric, a header those of the run's benchmarks. When it lists all of them and
+        # nothing in it explains the difference, nothing is known about what the numbers mean.
+        refuses = (EVERY_METRIC,) if a.metrics.keys() >= METRICS.keys() else ()
+        yield Difference(key="runner.contract", a=a.runner.contract, b=b.runner.contract, refuses=refuses)
 
 
 def _visible_contract(header: RunHeader) -> tuple[object, ...]:
     """Return the parts of a contract that a header spells out.
 
-    Two contracts can differ only because the runs have other targets, which makes nothing incomparable. When
-    nothing to be seen explains the difference, nothing is known about what the numbers mean.
+    Contracts that differ because the runs have other targets make nothing incomparable.
     """
     adapters = {target.adapter for target in header.targets}
     return header.schema.partition(".")[0], dict(header.metrics), header.normalizer, adapters

@@ -132,8 +132,9 @@ class TargetComparison(Record, frozen=True, kw_only=True):
 class Comparison(Record, frozen=True, kw_only=True):
     """Everything that can be said about two runs or two targets.
 
-    `equivalent` is false when some values may not be compared; `differences` then name each key. `cases` has every
-    case, also those that are still ok. `seed` gives the same intervals again.
+    `equivalent` is false when some values may not be compared, as `differences` say, or when one of the runs is a
+    replay that was allowed to differ from its parent, in what `allowed` names. `cases` has every case, also those
+    that are still ok. `seed` gives the same intervals again.
     """
 
     mode: Mode
@@ -141,6 +142,7 @@ class Comparison(Record, frozen=True, kw_only=True):
     b: Side
     equivalent: bool
     differences: tuple[Difference, ...]
+    allowed: tuple[str, ...]
     notes: tuple[str, ...]
     outcomes: Mapping[Outcome, int]
     targets: tuple[TargetComparison, ...]

@@ -80,9 +80,11 @@ def remarks(comparison: Comparison) -> Iterator[str]:
             "B is a replay of A: it speaks about the cases that were replayed, which had failed, and is no new "
             f"score of the full run. {comparison.outcomes[Outcome.NOT_REPLAYED]} cases were not replayed."
         )
-    if not comparison.equivalent:
-        keys = ", ".join(_key(d.key, d.target) for d in comparison.differences if d.refuses)
-        yield f"Not equivalent: {keys}. The values these touch are not compared; outcomes are."
+    refusing = [_key(one.key, one.target) for one in comparison.differences if one.refuses]
+    if refusing:
+        yield f"Not equivalent: {', '.join(refusing)}. The values these touch are not compared; outcomes are."
+    if comparison.allowed:
+        yield f"Not equivalent: a replay was allowed to differ in {', '.join(comparison.allowed)}."
     yield from comparison.notes
 
 

@@ -16,6 +16,7 @@ from sayagain.analysis.comparison import compare_runs, compare_targets
 from sayagain.analysis.model import Change, Comparison, MetricComparison, Mode
 from sayagain.analysis.outcomes import Outcome
 from sayagain.errors import MismatchError, UsageError
+from sayagain.metrics import METRICS
 from sayagain.records import ResultRow
 from support.comparisons import LOST, OTHER, STT, TIMEOUT, case, header, replay_of, run, target
 
@@ -196,8 +197,10 @@ def test_two_runs_with_nothing_in_common_are_refused_with_the_reason() -> None:
 def test_values_of_another_meaning_are_not_compared_and_outcomes_are(
     changes: dict[str, Any], key: str, refused: set[str]
 ) -> None:
-    changes = {"contract": "8" * 64, **changes}
-    compared = compare_runs(run(EVERY_OUTCOME_A), run(EVERY_OUTCOME_B, header("run-b", **changes)))
+    every_metric = {name: info.version for name, info in METRICS.items()}
+    changes = {"contract": "8" * 64, "metrics": every_metric, **changes}
+    before = run(EVERY_OUTCOME_A, header(metrics=every_metric))
+    compared = compare_runs(before, run(EVERY_OUTCOME_B, header("run-b", **changes)))
     assert not compared.equivalent
     assert [one.key for one in compared.differences if one.refuses] == [key]
     found = {one.metric: one for one in compared.targets[0].metrics}
@@ -212,6 +215,20 @@ def test_a_contract_that_differs_only_because_another_target_ran_is_equivalent()
     compared = compare_runs(run([case("one")]), run([case("one")], more))
     assert compared.equivalent
     assert metric(compared, "ttfs").figures
+
+
+def test_a_contract_that_can_differ_by_metrics_of_the_other_benchmark_is_named_only() -> None:
+    compared = compare_runs(run([case("one")]), run([case("one")], header("run-b", contract="9" * 64)))
+    assert [one.key for one in compared.differences] == ["runner.contract"]
+    assert compared.equivalent
+
+
+def test_a_replay_that_was_allowed_to_differ_is_never_equivalent() -> None:
+    parent = run([case("one", failure=TIMEOUT)])
+    child = run([case("one")], replay_of(parent, allowed_differences=("settings.language",)))
+    for compared in (compare_runs(parent, child), compare_runs(child, child)):
+        assert not compared.equivalent
+        assert compared.allowed == ("settings.language",)
 
 
 def test_rows_that_contradict_their_header_are_believed() -> None:

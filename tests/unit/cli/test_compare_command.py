@@ -12,6 +12,7 @@ import pytest
 from sayagain import cli
 from sayagain.analysis.cases import Run
 from sayagain.artifact.writing import write_artifact
+from sayagain.ledger import Owner, open_ledger
 from support.comparisons import LOST, OTHER, STT, TIMEOUT, case, header, replay_of, run, target
 
 Compare = Callable[..., tuple[int, str, str]]
@@ -21,7 +22,6 @@ Compare = Callable[..., tuple[int, str, str]]
 def compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
     """Runs the command in a folder of its own; returns its exit code, what it printed and its complaints."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(cli.COMMANDS, "compare", "Compare two runs.")
 
     def command(*args: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["sayagain", "compare", *args])
@@ -147,6 +147,17 @@ def test_a_wrong_usage_is_said_in_words_with_exit_code_2(
     code, _, err = compare(*args)
     assert code == 2
     assert complaint in err
+
+
+def test_runs_of_the_ledger_are_compared_with_an_artifact(compare: Compare, pair: tuple[str, str]) -> None:
+    with open_ledger("sqlite:///sayagain.db") as ledger:
+        ledger.insert_run(header("run-c"), Owner.current())
+    code, out, err = compare(pair[0], "run-c")
+    assert (code, err) == (0, "")
+    assert "running" in out
+    assert "3 missing in B" in out
+    code, _, err = compare(pair[0], "run-d")
+    assert (code, err) == (2, "sayagain: the ledger has no run 'run-d'; `sayagain runs list` shows those it has\n")
 
 
 def test_no_ledger_is_made_by_looking_for_a_run(compare: Compare, tmp_path: Path) -> None:

@@ -89,6 +89,14 @@ def test_the_name_of_a_metric_is_a_strangers_word_too(metric: str) -> None:
     assert "<b>" not in written
 
 
+def test_what_a_replay_was_allowed_to_change_is_named() -> None:
+    parent = run([case("one", failure=TIMEOUT)])
+    child = run([case("one")], replay_of(parent, allowed_differences=("settings.language",)))
+    assert "Not equivalent: a replay was allowed to differ in settings.language." in on_terminal(
+        compare_runs(parent, child)
+    )
+
+
 def test_a_tripped_gate_is_named_with_its_reason_in_every_output() -> None:
     comparison = compared()
     gates = verdicts(comparison, "regression", "success:-90pp")
