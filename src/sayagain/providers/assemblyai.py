@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sayagain.providers.access import Access, WebsocketFrame, WebsocketRequest
 from sayagain.providers.codec import Done, Final, Partial, Signal
-from sayagain.providers.network import WebsocketStt, compact, said, text_at
+from sayagain.providers.network import WebsocketStt, compact, said, text_at, within
 from sayagain.providers.refusals import Rule
 from sayagain.records import FailureKind, Item, Target
 
@@ -90,8 +90,7 @@ class AssemblyAIStt(WebsocketStt):
             return
         match message["type"]:
             case "Begin":
-                if configuration := message.get("configuration"):
-                    yield from self.model_named(configuration["model"])
+                yield from self.model_named(within(message, "configuration", "model"))
             case "Turn":
                 yield from self._turn(message)
             case "Termination":

@@ -20,6 +20,7 @@ from sayagain.providers.network import (
     encode_base64,
     said,
     text_at,
+    within,
 )
 from sayagain.providers.refusals import Rule, plain_code
 from sayagain.records import FailureKind, Item, Target
@@ -104,7 +105,7 @@ class ElevenLabsStt(_ElevenLabs, WebsocketStt):
         """Read the name of the model, transcripts and errors."""
         match message["message_type"]:
             case "session_started":
-                yield from self.model_named(message["config"]["model_id"])
+                yield from self.model_named(within(message, "config", "model_id"))
             case "partial_transcript":
                 if text := text_at(message, "text"):
                     self._pending = True

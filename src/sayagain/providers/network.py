@@ -352,6 +352,13 @@ def mapping_at(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value
 
 
+def within(message: object, *path: str) -> object:
+    """Return what is at a path of names inside a message, or None where the path leads nowhere."""
+    for name in path:
+        message = message.get(name) if isinstance(message, dict) else None
+    return message
+
+
 def said(message: Mapping[str, Any], *names: str) -> str:
     """Return the first text under one of these names, or nothing: what an error says of itself is optional."""
     return next((value for name in names if isinstance(value := message.get(name), str) and value), "")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from sayagain.providers.access import Access, WebsocketFrame, WebsocketRequest
 from sayagain.providers.codec import Done, Final, Partial, Ready, Signal
-from sayagain.providers.network import WebsocketStt, compact, encode_base64, mapping_at, said, text_at
+from sayagain.providers.network import WebsocketStt, compact, encode_base64, mapping_at, said, text_at, within
 from sayagain.providers.refusals import Rule
 from sayagain.records import FailureKind, Item, Target
 
@@ -83,7 +83,8 @@ class OpenAIRealtimeStt(WebsocketStt):
         """Read the configuration, commits, transcripts and errors."""
         match message["type"]:
             case "session.updated":
-                yield from self.model_named(message["session"]["audio"]["input"]["transcription"]["model"])
+                named = within(message, "session", "audio", "input", "transcription", "model")
+                yield from self.model_named(named)
                 yield Ready()
             case "input_audio_buffer.committed":
                 self._committed.add(text_at(message, "item_id"))

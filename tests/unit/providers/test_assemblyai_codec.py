@@ -124,7 +124,11 @@ def test_a_warning_is_no_error() -> None:
 def test_another_model_is_a_mismatch() -> None:
     begin = {"type": "Begin", "id": "x", "configuration": {"model": "whisper-rt"}}
     assert verdict(heard(codec(), begin)) == (FailureKind.MODEL_MISMATCH, None, False)
-    assert heard(codec(), {"type": "Begin", "id": "x"}) == []
+
+
+@pytest.mark.parametrize("more", [{}, {"configuration": None}, {"configuration": {"model": None}}])
+def test_a_model_that_is_not_named_is_no_mismatch(more: dict[str, Any]) -> None:
+    assert heard(codec(), {"type": "Begin", "id": "x", **more}) == []
 
 
 def test_a_refused_upgrade_has_the_kind_of_its_status() -> None:

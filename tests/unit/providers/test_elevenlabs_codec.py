@@ -114,6 +114,7 @@ def test_a_warning_is_no_error_and_another_model_is_a_mismatch() -> None:
     assert heard(stt(), {"message_type": "warning", "warning": "slow"}) == []
     other = {"message_type": "session_started", "session_id": "x", "config": {"model_id": "scribe_v1"}}
     assert verdict(heard(stt(), other)) == (FailureKind.MODEL_MISMATCH, None, False)
+    assert heard(stt(), {"message_type": "session_started", "session_id": "x"}) == []
 
 
 @pytest.mark.parametrize(

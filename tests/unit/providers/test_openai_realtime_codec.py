@@ -166,6 +166,7 @@ def test_an_error_has_the_kind_of_its_code_or_else_of_its_type(
 def test_another_model_is_a_mismatch_and_a_dated_version_of_the_same_is_none() -> None:
     assert verdict(heard(codec(), updated("whisper-1"))) == (FailureKind.MODEL_MISMATCH, None, False)
     assert heard(codec(), updated("gpt-live-transcribe-2026-05-01")) == [Ready()]
+    assert heard(codec(), {"type": "session.updated", "session": {"type": "transcription"}}) == [Ready()]
 
 
 @pytest.mark.parametrize(
