@@ -15,7 +15,7 @@ from sayagain.errors import SayagainError
 COMMANDS = {
     "run": "Benchmark speech engines and providers, and keep every result.",
     "replay": "Run the failed cases of an artifact again, and say what changed.",
-    "compare": "Say what changed between two runs, and fail on what may not.",
+    "compare": "Compare two runs, or two targets of one run.",
     "runs": "List runs and show what happened in one.",
     "artifact": "Check, show and export the portable file of a run.",
     "models": "List what can be benchmarked, and show its settings.",
