@@ -2,7 +2,9 @@
 
 The parts are told apart by aiohttp's tracing and by the protocol object: asyncio makes it when the TCP handshake
 is over and connects it when the TLS handshake is over. The same object is handed every piece of data by the event
-loop, before any parsing; the instant it notes there is the arrival of whatever that piece completes.
+loop, before any parsing; the instant it notes there is the arrival of whatever that piece completes. That matters:
+on loopback and two cores, the median message is stamped 0.07 ms before the reading task wakes with one stream, and
+0.37 ms before with 128, which is a third of all the time that passes there.
 """
 
 import asyncio
