@@ -1,9 +1,11 @@
 """`sayagain artifact`: print the schema, verify files, and ask a file what is in it."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from sayagain.cli import options
 
 if TYPE_CHECKING:
     from sayagain.artifact.verification import Verification
@@ -17,6 +19,30 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.group()
 def command() -> None:
     """Check, show and export the portable file of a run."""
+
+
+@command.command()
+@click.argument("run", metavar="RUN")
+@click.option("--to", "artifact_dir", metavar="DIR", help="Where it goes. Default: RUN_ARTIFACT_DIR, or here.")
+@options.db
+def export(run: str, **flags: Any) -> None:
+    """Write the artifact of a run that is in the ledger, at any time, whatever became of the run.
+
+    RUN is a run's id, a unique beginning of it, or latest.
+    """
+    from pathlib import Path
+
+    from sayagain.artifact.writing import check_directory
+    from sayagain.config import load_settings
+    from sayagain.ledger import open_ledger
+    from sayagain.runner.artifacts import export_run
+
+    settings = load_settings(flags)
+    directory = Path(settings.artifact_dir or ".")
+    check_directory(directory)
+    with open_ledger(settings.db, create=False) as ledger:
+        ledger.mark_interrupted()
+        click.echo(export_run(ledger, run, directory, settings.artifact_hmac_key))
 
 
 @command.command()

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
+
 from sayagain.artifact.redaction import transcript_digest
 from sayagain.artifact.writing import write_artifact
 from sayagain.ledger import Ledger
+from sayagain.records import TranscriptHash
 
 
 def export_run(ledger: Ledger, run_id: str, directory: str | Path, hmac_key: str | None = None) -> Path:
@@ -20,9 +23,10 @@ def export_run(ledger: Ledger, run_id: str, directory: str | Path, hmac_key: str
         SayagainError: The ledger cannot be read, or the file cannot be written; it says why and what to do.
     """
     run = ledger.run(run_id)
+    made = TranscriptHash.HMAC_SHA256 if hmac_key else TranscriptHash.SHA256
     return write_artifact(
         directory,
-        run.header,
+        msgspec.structs.replace(run.header, transcript_hash=made),
         ledger.rows(run.run_id, lambda text: transcript_digest(text, hmac_key)),
         status=run.status,
         reason=run.reason,

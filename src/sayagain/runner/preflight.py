@@ -109,13 +109,9 @@ def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
         repeat=plan.repeat,
         cases=plan.size,
         plan_sha256=plan.digest(),
-        metrics={name: info.version for name, info in METRICS.items() if info.benchmark in _benchmarks(plan)},
+        metrics={name: info.version for name, info in METRICS.items()},
         normalizer=NORMALIZER,
     )
-
-
-def _benchmarks(plan: Plan) -> set[Benchmark]:
-    return {stage.benchmark for stage in plan.stages}
 
 
 def _artifact_dir(settings: Settings) -> Path | None:

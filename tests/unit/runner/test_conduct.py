@@ -242,3 +242,13 @@ async def test_a_recorder_that_is_killed_fails_the_run_and_is_not_waited_for(sql
     assert (outcome.status, outcome.exit_code) == (RunStatus.FAILED, 1)
     assert outcome.reason is not None
     assert "recorder" in outcome.reason
+
+
+@pytest.mark.parametrize(("key", "made"), [(None, "sha256"), ("k", "hmac-sha256")])
+async def test_the_artifact_says_how_its_transcripts_were_hashed(
+    sqlite_url: str, tmp_path: Path, key: str | None, made: str
+) -> None:
+    outcome = await conduct(prepared(items=1, artifact_dir=tmp_path, artifact_hmac_key=key), sqlite_url)
+    assert outcome.artifact is not None
+    header = msgspec.json.decode(outcome.artifact.read_bytes().splitlines()[0])
+    assert header["transcript_hash"] == made
