@@ -26,7 +26,7 @@ def print_overview(view: Overview, console: Console | None = None) -> None:
     """Print what ran, the tables, the buckets, the slowest cases and whether the file is whole."""
     console = console or artifact_console()
     for part in _parts(view):
-        console.print(part, markup=False, highlight=False)
+        console.print(part, soft_wrap=isinstance(part, Text))
 
 
 def print_cases(cases: Iterable[CaseLine], console: Console | None = None) -> int:

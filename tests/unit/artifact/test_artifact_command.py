@@ -76,6 +76,11 @@ def test_show_says_what_ran_how_it_came_out_and_why_it_failed(golden: Path) -> N
         assert part in result.output
 
 
+def test_the_digest_stands_on_one_line_with_the_path_however_long_that_is(tmp_path: Path, make: Any) -> None:
+    path = make.write(tmp_path, [make.row(1)], make.header(run_id="x" * 100))
+    assert overview(path).file_sha256 in run("show", path).output.splitlines()[-1].split()
+
+
 def test_show_as_json_has_all_of_it(golden: Path) -> None:
     view = json.loads(run("show", golden, "--json").output)
     assert view["header"]["run_id"] == "0198c5f2a3b4"
