@@ -43,7 +43,7 @@ def test_an_engine_killed_in_the_middle_of_a_case_fails_that_case_and_the_next_g
     (run,) = cli.json("runs", "list")
     assert run["counts"] == {"planned": 5, "succeeded": 4, "failed": 1, "not_run": 0}
     shown = cli.json("runs", "show", "latest", "--failed")
-    (failed,) = shown["cases"]
+    (failed,) = shown["failed"]
     assert failed["failure"]["kind"] == "engine_crashed"
     assert failed["failure"]["code"] == "SIGKILL"
 

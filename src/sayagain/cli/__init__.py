@@ -19,10 +19,10 @@ COMMANDS = {
     "runs": "List runs and show what happened in one.",
     "artifact": "Check, show and export the portable file of a run.",
     "models": "List what can be benchmarked, and show its settings.",
-    "datasets": "List, check and import datasets.",
+    "datasets": "List, show, verify and import datasets.",
     "db": "Look after the ledger's database.",
     "doctor": "Check the clock, engines, ledger, artifact directory and keys.",
-    "simulate": "Stand in for speech providers, for rehearsals and tests.",
+    "simulate": "Stand in for speech providers on 127.0.0.1: for rehearsals and tests, not for results.",
 }
 """Each command, which lives in the module of its name, and its line in `sayagain --help`."""
 
