@@ -60,14 +60,14 @@ class Lines:
 class Bars:
     """A bar for each target, drawn a few times a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[failed]}", markup=False, style="red"),
             TimeElapsedColumn(),
-            console=Console(),
+            console=console or Console(),
             refresh_per_second=REFRESH_PER_S,
         )
         self._tasks: dict[str, TaskID] = {}

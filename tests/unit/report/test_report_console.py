@@ -1,0 +1,160 @@
+"""What a person sees at the end of a run, and while it goes on."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sayagain.datasets import Dataset
+from sayagain.failures import failed
+from sayagain.metrics.aggregate import Distribution, ErrorRate, TargetSummary
+from sayagain.records import (
+    Attempt,
+    Benchmark,
+    Case,
+    CaseCounts,
+    FailureKind,
+    FinishedCase,
+    Item,
+    Phase,
+    RunStatus,
+    Target,
+    Trace,
+)
+from sayagain.report.console import RunReport, print_report
+from sayagain.report.progress import Bars, Lines, Silence, display_for
+from sayagain.runner.plan import Plan, make_plan
+
+
+def spread(p50: float | None, p95: float | None, unit: str = "ms") -> Distribution:
+    return Distribution(unit=unit, n=9, undefined=0, failed=1, mean=p50, p50=p50, p95=p95)
+
+
+def summary() -> TargetSummary:
+    rate = ErrorRate(
+        percent=4.44, substitutions=3, deletions=1, insertions=0, reference=90, insertions_without_reference=0
+    )
+    metrics = {"ttft": spread(612.4, 858.9), "ttfs": spread(-12.0, 40.0), "wer": spread(4.0, 9.0, "%")}
+    return TargetSummary(
+        target="stt:moonshine/tiny-en",
+        cases_succeeded=9,
+        cases_failed=1,
+        metrics=metrics,
+        error_rates={"wer": rate},
+    )
+
+
+def report(**fields: object) -> RunReport:
+    values: dict[str, object] = {
+        "run_id": "20250101T000000-00000000",
+        "status": RunStatus.PARTIAL,
+        "reason": "1 of 10 cases failed",
+        "exit_code": 0,
+        "cases": CaseCounts(planned=10, succeeded=9, failed=1, not_run=0),
+        "targets": (summary(),),
+        "ledger": "sqlite:///sayagain.db",
+        "artifact": "artifacts/x.jsonl",
+        "artifact_error": None,
+    }
+    return RunReport(**(values | fields))  # type: ignore[arg-type]
+
+
+def printed(what: RunReport) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    print_report(what, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_table_shows_cases_error_counts_and_both_percentiles() -> None:
+    shown = printed(report())
+    assert "moonshine/tiny-en" in shown
+    assert "4.4" in shown
+    assert "3/1/0 of 90" in shown
+    assert "612 / 859" in shown
+    assert "-12 / 40" in shown
+    assert "partial (1 of 10 cases failed): 9 ok, 1 failed, 0 not run" in shown
+
+
+def test_it_says_where_everything_lies_and_how_to_see_the_failures() -> None:
+    shown = printed(report())
+    assert "sqlite:///sayagain.db" in shown
+    assert "artifacts/x.jsonl" in shown
+    assert "sayagain runs show 20250101T000000-00000000 --failed" in shown
+
+
+def test_a_run_without_a_failure_or_an_artifact_mentions_neither() -> None:
+    shown = printed(report(cases=CaseCounts(planned=9, succeeded=9, failed=0, not_run=0), artifact=None))
+    assert "--failed" not in shown
+    assert "artifact" not in shown
+
+
+def test_a_run_that_could_not_be_finalized_claims_nothing() -> None:
+    shown = printed(report(status=None, reason="the server is gone", cases=None, targets=(), artifact=None))
+    assert "not finalized (the server is gone)" in shown
+    assert " ok" not in shown
+
+
+def test_names_from_outside_are_shown_as_they_are_and_never_as_markup() -> None:
+    shown = printed(report(reason="[red]boom[/red]", ledger="sqlite:///[bold]x.db"))
+    assert "[red]boom[/red]" in shown
+    assert "[bold]x.db" in shown
+
+
+def plan() -> Plan:
+    prompts = tuple(Item(id=f"i{n}", text=f"p{n}", sha256=f"{n:064x}") for n in range(3))
+    dataset = Dataset(
+        id="d",
+        version="1",
+        benchmark=Benchmark.TTS,
+        licence="CC0-1.0",
+        origin="test",
+        language="en",
+        items=prompts,
+        root=Path(),
+    )
+    return make_plan([dataset], [Target(benchmark=Benchmark.TTS, provider="p", model="m")])
+
+
+def finished(case: Case, *, ok: bool) -> FinishedCase:
+    failure = None if ok else failed(FailureKind.EMPTY, Phase.RECEIVE, "nothing").failure
+    trace = Trace(started="2025-01-01T00:00:00Z")
+    return FinishedCase(case=case, attempts=(Attempt(number=1, trace=trace, failure=failure),))
+
+
+def test_where_the_output_is_no_terminal_each_case_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    display = display_for(as_json=False)
+    assert isinstance(display, Lines)
+    cases = [case for case, _ in plan().stages[0].cases()]
+    display.begin(plan())
+    display.case(finished(cases[0], ok=True))
+    display.case(finished(cases[1], ok=False))
+    display.end()
+    first, one, two = capsys.readouterr().out.splitlines()[:3]
+    assert first == "running 3 cases of 1 targets"
+    assert one == f"[1/3] tts:p/m {cases[0].item.id}: ok"
+    assert two == f"[2/3] tts:p/m {cases[1].item.id}: failed (empty)"
+
+
+def test_for_a_machine_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    display = display_for(as_json=True)
+    assert isinstance(display, Silence)
+    display.begin(plan())
+    display.end()
+    assert capsys.readouterr().out == ""
+
+
+def test_on_a_terminal_each_target_has_a_bar_that_counts_its_failures() -> None:
+    console = Console(file=io.StringIO(), width=120, force_terminal=True)
+    display = Bars(console)
+    display.begin(plan())
+    for number, (case, _) in enumerate(plan().stages[0].cases()):
+        display.case(finished(case, ok=number != 1))
+    display.end()
+    assert isinstance(console.file, io.StringIO)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", console.file.getvalue())
+    assert "tts:p/m" in shown
+    assert "3/3" in shown
+    assert "1 failed" in shown
