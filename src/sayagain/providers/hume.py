@@ -1,19 +1,18 @@
 """Hume: streaming text to speech (Octave).
 
-Source: the message types of Hume's own Python SDK 0.14.1 (`hume.tts`), whose authentication is by header; the
-two codes are those of its documentation, and that an error nests its type in `details` was seen in the field.
-Settings are its parameters by their own names, but
+Source: the message types of Hume's own Python SDK 0.14.1 (`hume.tts`), whose authentication is by header; what
+its error codes begin with is explained in its documentation of errors, and that an error nests its type in `details`
+was seen in the field. Settings are its parameters by their own names, but
 for `model`, which is only a name for us (its `version` chooses the model), `voice` and `encoding` (its
 `format_type`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from sayagain.providers.access import Access, Closed, WebsocketFrame, WebsocketRequest
 from sayagain.providers.codec import Signal
 from sayagain.providers.network import WebsocketTts, compact, said, text_at
-from sayagain.providers.refusals import Rule
 from sayagain.records import FailureKind, Item, Target
 
 
@@ -25,10 +24,6 @@ class HumeTts(WebsocketTts):
     """
 
     version = "hume-tts/1"
-    error_rules: ClassVar[Mapping[str, Rule]] = {
-        "E0100": Rule(FailureKind.BAD_REQUEST),
-        "E0101": Rule(FailureKind.BAD_REQUEST),
-    }
 
     def __init__(self, target: Target, item: Item, access: Access) -> None:
         super().__init__(target, item, access)
@@ -59,10 +54,11 @@ class HumeTts(WebsocketTts):
                 yield self._error(message)
 
     def _error(self, message: dict[str, Any]) -> Signal:
+        """Read an error: one whose code begins with E is, by the documentation, an error of what was asked for."""
         code, details = said(message, "code"), message.get("details")
-        if code not in self.error_rules and isinstance(details, dict):
-            code = said(details, "type") or code
-        return self.refused(code, said(message, "message"))
+        nested = said(details, "type") if isinstance(details, dict) else ""
+        otherwise = FailureKind.BAD_REQUEST if code.startswith("E") else FailureKind.SERVER_ERROR
+        return self.refused(nested or code, said(message, "message"), otherwise=otherwise)
 
     def closed(self, close: Closed) -> Iterable[Signal]:
         """Read a normal close between snippets as the end."""

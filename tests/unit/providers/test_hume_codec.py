@@ -86,13 +86,13 @@ async def test_a_synthesis_that_is_not_whole_is_a_failure(then: list[Any], kind:
         ("E1", {"type": "rate_limit_exceeded"}, FailureKind.RATE_LIMITED, "rate_limit_exceeded", True),
         ("E1", {"type": "invalid_api_key"}, FailureKind.AUTH, "invalid_api_key", False),
         ("E0100", None, FailureKind.BAD_REQUEST, "E0100", False),
-        ("E0101", {"type": "a_type_of_tomorrow"}, FailureKind.BAD_REQUEST, "E0101", False),
+        ("E0101", {"type": "a_type_of_tomorrow"}, FailureKind.BAD_REQUEST, "a_type_of_tomorrow", False),
         ("I0100", {"type": "a_type_of_tomorrow"}, FailureKind.SERVER_ERROR, "a_type_of_tomorrow", True),
         ("I0100", "not an object", FailureKind.SERVER_ERROR, "I0100", True),
         (None, None, FailureKind.SERVER_ERROR, None, True),
     ],
 )
-def test_an_error_has_the_kind_of_its_code_or_of_the_type_nested_in_its_details(
+def test_an_error_has_the_kind_of_the_type_nested_in_its_details_or_else_of_its_code(
     code: str | None, details: object, kind: FailureKind, label: str | None, retryable: bool
 ) -> None:
     error = {"type": "error", "code": code, "message": "no", "details": details}
