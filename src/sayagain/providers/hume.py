@@ -1,10 +1,9 @@
 """Hume: streaming text to speech (Octave).
 
-Source: the message types of Hume's own Python SDK 0.14.1 (`hume.tts`), whose authentication is by header; what
-its error codes begin with is explained in its documentation of errors, and that an error nests its type in `details`
-was seen in the field. Settings are its parameters by their own names, but
-for `model`, which is only a name for us (its `version` chooses the model), `voice` and `encoding` (its
-`format_type`).
+Source: the message types of Hume's own Python SDK 0.14.1 (`hume.tts`), whose authentication is by header; what the
+first letter of an error code means is said in its documentation of errors, and that an error nests its type in
+`details` was seen in the field. Settings are its parameters by their own names, but for `model`, which is only a
+name for us (its `version` chooses the model), `voice` and `encoding` (its `format_type`).
 """
 
 from collections.abc import Iterable, Iterator
