@@ -27,6 +27,14 @@ from sayagain.records import Failure
 _REPEATED = re.compile(r"(<(?:secret|text|email|token|host)>)(?:[^\w<>]{0,3}\1)+")
 
 
+LONGEST = 32_768
+"""Code points of a failure's message that is kept at all.
+
+Reading 10 MB takes seconds, and a failure is sanitized in the process that measures. A head of the message would
+be quicker, but a cut can halve a secret so that it is not known any more; so nothing of it is kept.
+"""
+
+
 class Redactor:
     """Removes secrets, the case's own texts and addresses of persons from any text.
 
@@ -71,8 +79,14 @@ class Redactor:
         code = failure.code
         if code is not None and self.clean(code, own) != code:
             code = None
-        message = self.clean(failure.message, own) or failures.KINDS[failure.kind].meaning
+        message = self._message(failure, own)
         return failures.sanitized(msgspec.structs.replace(failure, code=code), message, provider)
+
+    def _message(self, failure: Failure, own: Iterable[str | None]) -> str:
+        meaning = failures.KINDS[failure.kind].meaning
+        if len(failure.message) > LONGEST:
+            return f"{meaning} (a message of {len(failure.message)} characters is not kept)"
+        return self.clean(failure.message, own) or meaning
 
     def _find(self, text: str, own: Needles) -> Iterator[Span]:
         view = FoldedText(text)

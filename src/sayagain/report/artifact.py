@@ -13,7 +13,7 @@ from sayagain.artifact.selection import CaseLine
 from sayagain.artifact.verification import Verification
 from sayagain.metrics.aggregate import TargetSummary
 from sayagain.records import Benchmark, Bucket, RunHeader
-from sayagain.report.console import PLAIN_WIDTH, benchmark_table
+from sayagain.report.tables import PLAIN_WIDTH, benchmark_table
 
 MOST_BUCKETS = 20
 """Buckets that are shown to a person; JSON has them all."""

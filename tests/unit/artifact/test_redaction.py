@@ -343,3 +343,11 @@ def test_any_string_has_a_digest(text: str, key: str | None) -> None:
 
 def test_lone_surrogates_have_digests_of_their_own() -> None:
     assert transcript_digest("\ud800", None) != transcript_digest("\ud801", None)
+
+
+def test_of_a_message_too_long_to_be_read_nothing_is_kept_but_its_length() -> None:
+    secret = "sk-live-0123456789abcdef"
+    failure = Failure(kind=FailureKind.SERVER_ERROR, phase=Phase.RECEIVE, message=f"{secret} " * 500_000)
+    message = Redactor([]).failure(failure, "p").message
+    assert "sk-live" not in message
+    assert str(len(secret + " ") * 500_000) in message
