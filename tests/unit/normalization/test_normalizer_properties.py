@@ -126,7 +126,7 @@ HOSTILE = [
     ),
 ]
 CPU_SECONDS = 60
-"""For all of these texts together: tens of times what linear work needs, and far less than quadratic work would."""
+"""For all of these texts together: many times what linear work needs, far less than quadratic work would."""
 
 
 @pytest.mark.parametrize("language", ["en", "th"])

@@ -1,10 +1,24 @@
 """Rules that a table of pairs cannot show: characters, regions, languages without rules, and the data tables."""
 
+from pathlib import Path
+
 import pytest
 
 from sayagain.metrics.normalization import NAME, normalize, rules_for, uses_spaces
 from sayagain.metrics.normalization.numerals import read_numeral
 from sayagain.metrics.normalization.tables import acronyms, compounds, spelling, units, words
+
+PAGE = Path(__file__).parents[3] / "docs" / "normalization.md"
+EXAMPLES = [
+    [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+    for line in PAGE.read_text(encoding="utf-8").split("\n")
+    if line.startswith("| `")
+]
+
+
+@pytest.mark.parametrize(("one", "other", "both"), EXAMPLES)
+def test_every_example_of_the_page_is_true(one: str, other: str, both: str) -> None:
+    assert (normalize(one, "en"), normalize(other, "en")) == (both, both)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +95,8 @@ def test_english_in_any_spelling_of_its_tag_has_rules_and_other_languages_say_ba
         ("L\u2019homme n'est pas là.", "fr", "l homme n est pas là"),
         ("Es sind -5 Grad, nicht 5.", "de", "es sind -5 grad nicht 5"),
         ("Straße", "de", "strasse"),
+        ("气温-5度", "zh", "气温-5度"),
+        ("气温 5 度", "zh", "气温5度"),
         ("1,5 Liter", "de", "1.5 liter"),
         ("안녕하세요, 세계!", "ko", "안녕하세요 세계"),
     ],

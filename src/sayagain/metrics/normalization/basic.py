@@ -3,7 +3,7 @@
 import unicodedata
 
 from sayagain.metrics.normalization.folding import compatible
-from sayagain.metrics.normalization.scripts import without_idle_spaces
+from sayagain.metrics.normalization.scripts import has_no_spaces, without_idle_spaces
 
 _DECIMAL_SEPARATORS = frozenset(".,\u066b\u066c")
 _KEPT_SYMBOLS = frozenset("+%&@#")
@@ -11,6 +11,8 @@ _KEPT_SYMBOLS = frozenset("+%&@#")
 _INVISIBLE = frozenset("\u00ad\u0640\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u200e\u200f\u061c")
 """Characters that only change how text looks: soft hyphen, Arabic tatweel, joiners, direction marks."""
 _MINUS = frozenset("-\u2212\ufe63\uff0d")
+_SETTLING = 2
+"""Taking a space out can bring marks together whose canonical order shows another idle space."""
 
 
 def normalize_basic(text: str) -> str:
@@ -19,7 +21,10 @@ def normalize_basic(text: str) -> str:
     Letters, vowel signs and other combining marks stay; digits of every script become 0 to 9; a decimal
     separator and a sign stay with their digits, so 1.5 is not 15 and -5 is not 5. Linear in the text's length.
     """
-    return without_idle_spaces(" ".join(words(text)))
+    normalized = " ".join(words(text))
+    for _ in range(_SETTLING):
+        normalized = compatible(without_idle_spaces(normalized))
+    return normalized
 
 
 def words(text: str) -> list[str]:
@@ -30,14 +35,15 @@ def words(text: str) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    visible = "".join(char for char in text if char not in _INVISIBLE)
-    return compatible(compatible(visible).casefold())
+    return compatible(compatible(text).casefold())
 
 
 def _kept(text: str, index: int, char: str) -> str:
     """Return what stands for one character: itself, a digit, or a space."""
     if char.isascii() and char.isalnum():
         return char
+    if char in _INVISIBLE:
+        return ""
     category = unicodedata.category(char)
     if category == "Nd":
         return str(unicodedata.decimal(char))
@@ -48,8 +54,6 @@ def _kept(text: str, index: int, char: str) -> str:
     before, after = text[index - 1 : index], text[index + 1 : index + 2]
     if char in _DECIMAL_SEPARATORS and before.isdecimal() and after.isdecimal():
         return "."
-    if char in _MINUS and after.isdecimal() and not before.isalnum():
+    if char in _MINUS and after.isdecimal() and (has_no_spaces(before) or not before.isalnum()):
         return " -"
-    if char in _INVISIBLE:
-        return ""
     return " "

@@ -19,7 +19,7 @@ def normalize_english(text: str, *, day_first: bool = False) -> str:
         words = _words(folded, day_first=day_first, annotations=annotations, fillers=fillers)
         if words:
             return " ".join(words)
-    has_words = any(char.isalnum() for char in folded)
+    has_words = any(char.isalnum() for char in text)
     return " ".join(basic.words(text)) if has_words else ""
 
 

@@ -11,6 +11,8 @@ _SINGULAR = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixt
 }
 _PLURAL = {"halves" if word == "half" else word + "s": value for word, value in _SINGULAR.items()}
 _MEASURES = frozenset({"cup", "mile", "inch", "pound", "teaspoon", "tablespoon", "ounce", *MAGNITUDES})
+DENOMINATORS = _SINGULAR.keys() | _PLURAL.keys()
+"""Words that can make a fraction of the number before them."""
 _DIGITS = re.compile(r"[0-9]{1,9}/[0-9]{1,9}\Z")
 _DECIMALS = {2: 1, 4: 2, 5: 1, 8: 3, 10: 1}
 """Denominators whose fractions end, and after how many decimals."""

@@ -12,6 +12,7 @@ from sayagain.metrics.normalization.wordlists import counted_from
 UNITS = counted_from(1, "one two three four five six seven eight nine")
 TEENS = counted_from(10, "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
 TENS = counted_from(20, "twenty thirty forty fifty sixty seventy eighty ninety", step=10)
+UNIT_DIGITS = {word: str(value) for word, value in UNITS.items()}
 BELOW_HUNDRED = UNITS | TEENS | TENS
 ZEROS = frozenset({"zero", "nought", "naught"})
 LETTER_ZEROS = frozenset({"oh", "o"})
@@ -31,7 +32,7 @@ ORDINALS = {
 }
 ORDINALS_AFTER = {"hundredth": 2, "thousandth": 3, "millionth": 6, "billionth": 9}
 DECADES = {word.removesuffix("y") + "ies": f"{value}s" for word, value in TENS.items()}
-_CENTURIES = {"hundreds": 2, "thousands": 3}
+CENTURIES = {"hundreds": 2, "thousands": 3}
 """After a number these name its years: the nineteen hundreds, the two thousands."""
 
 _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)*\Z")
@@ -143,8 +144,8 @@ def _with_magnitudes(number: str, words: list[str], index: int) -> Numeral:
     """
     if number.count(".") > 1:
         return Numeral(number, index)
-    if words[index] in _CENTURIES and number.isdecimal():
-        return Numeral(f"{shifted(number, _CENTURIES[words[index]])}s", index + 1, "decade")
+    if words[index] in CENTURIES and number.isdecimal():
+        return Numeral(f"{shifted(number, CENTURIES[words[index]])}s", index + 1, "decade")
     group = _with_hundreds(number, words, index)
     total = 0
     while True:

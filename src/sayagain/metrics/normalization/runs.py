@@ -5,14 +5,19 @@
 
 from dataclasses import dataclass, field
 
-from sayagain.metrics.normalization.fractions import mixed, read_fraction, times_magnitude
+from sayagain.metrics.normalization.fractions import DENOMINATORS, mixed, read_fraction, times_magnitude
 from sayagain.metrics.normalization.numerals import (
+    CENTURIES,
     LETTER_ZEROS,
+    ORDINALS_AFTER,
     POINTS,
     REPEATS,
+    STARTERS,
     TEENS,
     TENS,
+    UNIT_DIGITS,
     UNITS,
+    ZEROS_AFTER,
     Numeral,
     begins_number,
     following_zeros,
@@ -24,6 +29,9 @@ from sayagain.metrics.normalization.wordlists import word_set
 
 _INTERJECTIONS_AFTER_OH = word_set("no my well yeah yes god wait dear man boy come hey wow and i you we")
 _NOUN_BEFORE_POINT = word_set("the this that some what which any a my your our his her its their one at")
+_COMPLETES_A_NUMBER = ZEROS_AFTER.keys() | ORDINALS_AFTER.keys() | CENTURIES.keys() | DENOMINATORS
+"""Words that make more of the number before them; before all others a digit or plain number is complete."""
+_CAN_EXTEND = STARTERS | POINTS | LETTER_ZEROS | {"a", "and"}
 _PAST = frozenset({"past", "after"})
 _TO = frozenset({"to", "till", "til"})
 
@@ -68,7 +76,7 @@ def _leads_with_zero(words: list[str], index: int) -> bool:
 def _extend(run: Run, words: list[str]) -> bool:
     """Read one more number into the run; return whether another may follow."""
     word = words[run.end]
-    if not word:
+    if word not in _CAN_EXTEND and not word[:1].isdigit():
         return False
     if run.parts:
         if word in POINTS:
@@ -77,6 +85,8 @@ def _extend(run: Run, words: list[str]) -> bool:
             return _read_mixed(run, words, run.end + 1, after_and=True)
         if word in LETTER_ZEROS:
             return _read_letter_zero(run, words)
+    if words[run.end + 1] not in _COMPLETES_A_NUMBER and (digits := UNIT_DIGITS.get(word) or _plain(word)):
+        return _take(run, Numeral(digits, run.end + 1))
     time = _read_quarter_hour(words, run.end)
     if time is not None:
         return _take(run, time)
@@ -93,6 +103,11 @@ def _extend(run: Run, words: list[str]) -> bool:
         _take(run, numeral)
         run.form = numeral.form
     return False
+
+
+def _plain(word: str) -> str:
+    """Return a word of digits alone, or nothing."""
+    return word if word.isdecimal() else ""
 
 
 def _take(run: Run, numeral: Numeral) -> bool:

@@ -16,6 +16,7 @@ CHARACTERS_WITHOUT_SPACES = (
 )
 """The scripts without spaces, as the inside of a regular expression's character class."""
 
+_ONE_OF_THEM = re.compile(f"[{CHARACTERS_WITHOUT_SPACES}]")
 _SPACE_BESIDE_THEM = re.compile(f"(?<=[{CHARACTERS_WITHOUT_SPACES}]) | (?=[{CHARACTERS_WITHOUT_SPACES}])")
 
 
@@ -35,6 +36,11 @@ def uses_spaces(language: str) -> bool:
     if script is not None:
         return script not in _SCRIPTS_WITHOUT_SPACES
     return primary not in _LANGUAGES_WITHOUT_SPACES
+
+
+def has_no_spaces(char: str) -> bool:
+    """Tell whether a character belongs to a script that writes no spaces between words."""
+    return _ONE_OF_THEM.match(char) is not None
 
 
 def without_idle_spaces(text: str) -> str:

@@ -113,7 +113,7 @@ class Scanner:
         elif _HYPHENATED.match(bare):
             self._hyphenated(bare.lower().split("-"))
         elif _FOREIGN.search(bare):
-            self._out += basic.words(bare)
+            self._foreign(bare)
         else:
             self._symbols(bare, core[len(bare) :].startswith("."), index)
 
@@ -158,6 +158,14 @@ class Scanner:
             return None
         digits = self._chunks[index].strip(_EDGE + "." + _SIGNS).replace(",", "")
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+
+    def _foreign(self, bare: str) -> None:
+        """Read a chunk with letters of another script by the basic rules, what is left of it in ASCII by ours."""
+        for word in basic.words(bare):
+            if word.isascii():
+                self._parts(word)
+            else:
+                self._out.append(word)
 
     def _hyphenated(self, parts: list[str]) -> None:
         if parts[0] in JOINING_PREFIXES or (parts[0] == "re" and parts[1][0] == "e"):
