@@ -4,15 +4,16 @@ This package itself is light: names, versions, units and definitions. The famili
 normalizer and array libraries, are imported by the first `score` that needs them.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
 from types import MappingProxyType
 
 from sayagain import failures
 from sayagain.metrics.definitions import DEFINITIONS, CannotMeasureError, Computation, MetricInfo
 from sayagain.metrics.landmarks import Landmarks
+from sayagain.metrics.normalization import NAME
 from sayagain.records import (
     Benchmark,
     Failure,
@@ -26,16 +27,19 @@ from sayagain.records import (
     Trace,
 )
 
-__all__ = ["METRICS", "NORMALIZER", "MetricInfo", "owed", "score"]
+__all__ = ["ERROR_RATES", "METRICS", "NORMALIZER", "MetricInfo", "owed", "score"]
 
 METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in DEFINITIONS})
 """Every metric by its name, with what gives its number a meaning."""
 
-NORMALIZER = f"whisper-normalizer/{version('whisper-normalizer')}"
-"""The text normalizer of WER and CER with its version, for the header of a run and its contract."""
+NORMALIZER = NAME
+"""The text normalizer of `wer` and `cer` with its version, for the header of a run and its contract."""
 
-_STREAMING_STT = ("ttft", "ttfs", "finalization", "audio_to_final", "wer", "cer")
-_BATCH_STT = ("finalization", "audio_to_final", "rtfx", "wer", "cer")
+ERROR_RATES = ("wer", "cer", "wer_whisper")
+"""The metrics that are errors ÷ a reference length N, with S, D, I and N in their details."""
+
+_STREAMING_STT = ("ttft", "ttfs", "finalization", "audio_to_final", *ERROR_RATES)
+_BATCH_STT = ("finalization", "audio_to_final", "rtfx", *ERROR_RATES)
 _TTS = ("ttfa", "synthesis", "rtf", "stall")
 
 
@@ -54,22 +58,20 @@ def score(finished: FinishedCase) -> tuple[Result, ...]:
     """Return one result for each metric that the case owes; never raises.
 
     A failed case gets its own failure in every row. Otherwise each metric is computed alone, so that one which
-    cannot be computed fails alone, with kind `scoring` and a message that quotes no text of the case.
+    cannot be computed fails alone, with kind `scoring` and a message that quotes no text of the case. A failed row
+    of an error rate keeps the N that it would have been divided by.
     """
-    target = finished.case.target
+    target, item = finished.case.target, finished.case.item
     names = owed(target)
     try:
         attempt = finished.final_attempt
         if attempt.failure is not None:
-            return _all_failed(names, attempt.failure)
+            return _all_failed(names, item, attempt.failure)
         computations = _computations(target.benchmark)
         landmarks = Landmarks.of(attempt.trace)
     except Exception as error:
-        return _all_failed(names, _unexpected(error, "scoring", target.provider))
-    return tuple(
-        _result(name, computations, finished.case.item, attempt.trace, landmarks, target.provider)
-        for name in names
-    )
+        return _all_failed(names, item, _unexpected(error, "scoring", target.provider))
+    return tuple(_result(name, computations, item, attempt.trace, landmarks, target.provider) for name in names)
 
 
 @cache
@@ -96,9 +98,9 @@ def _result(
         if measured.value is not None and not math.isfinite(measured.value):
             raise CannotMeasureError("the value is not a finite number")
     except CannotMeasureError as error:
-        return _failed(name, _scoring_failure(str(error), provider))
+        return _failed(name, item, _scoring_failure(str(error), provider))
     except Exception as error:
-        return _failed(name, _unexpected(error, name, provider))
+        return _failed(name, item, _unexpected(error, name, provider))
     info = METRICS[name]
     return Result(
         metric=name,
@@ -111,13 +113,31 @@ def _result(
     )
 
 
-def _all_failed(names: tuple[str, ...], failure: Failure) -> tuple[Result, ...]:
-    return tuple(_failed(name, failure) for name in names)
+def _all_failed(names: tuple[str, ...], item: Item, failure: Failure) -> tuple[Result, ...]:
+    return tuple(_failed(name, item, failure) for name in names)
 
 
-def _failed(name: str, failure: Failure) -> Result:
+def _failed(name: str, item: Item, failure: Failure) -> Result:
     info = METRICS[name]
-    return Result(metric=name, version=info.version, unit=info.unit, status=Status.FAILED, failure=failure)
+    return Result(
+        metric=name,
+        version=info.version,
+        unit=info.unit,
+        status=Status.FAILED,
+        detail=_reference_length(name, item),
+        failure=failure,
+    )
+
+
+def _reference_length(name: str, item: Item) -> Mapping[str, float] | None:
+    if name not in ERROR_RATES:
+        return None
+    with contextlib.suppress(Exception):  # the failure at hand is the one to report
+        from sayagain.metrics import accuracy
+
+        length = accuracy.reference_length(name, item)
+        return None if length is None else {"N": length}
+    return None
 
 
 def _unexpected(error: Exception, where: str, provider: str) -> Failure:

@@ -4,18 +4,17 @@ Substitutions (S), deletions (D) and insertions (I) are those of a minimal edit 
 (Levenshtein 1966), as jiwer counts them. N is the length of the normalized reference.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
+from sayagain.metrics import normalization
 from sayagain.metrics.definitions import CannotMeasureError, Computation, Measurement
 from sayagain.metrics.landmarks import Landmarks
-from sayagain.metrics.normalizer import normalize
+from sayagain.metrics.normalizer import CACHED_TEXTS, normalize, whisper_english
 from sayagain.records import Item, Trace
-
-_CACHED_REFERENCES = 256
 
 
 class EditCounts(NamedTuple):
@@ -45,10 +44,21 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> EditCounts:
     return EditCounts(substitutions, deletions, insertions, len(reference))
 
 
+def primary_metric(language: str) -> str:
+    """Return the error rate a language is judged by: `cer` where no spaces part its words, else `wer`."""
+    return "wer" if normalization.uses_spaces(language) else "cer"
+
+
 def wer(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
-    """Word error rate in percent: (S + D + I) ÷ N over the words of the normalized texts."""
+    """Word error rate in percent: (S + D + I) ÷ N over the words of the normalized texts.
+
+    Without a value where the language has no spaces: there are no words to count, and `cer` is the primary metric.
+    """
+    if primary_metric(item.language) != "wer":
+        return Measurement(None, "the language is written without spaces; cer is its primary metric")
     hypothesis = normalize(_transcript(trace), item.language).split()
-    return _error_rate(align(_reference_words(item.text, item.language), hypothesis), "words")
+    counts = align(_reference_words(item.text, item.language), hypothesis)
+    return _error_rate(counts, "words", item.language)
 
 
 def cer(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
@@ -57,12 +67,41 @@ def cer(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
     Spaces between words are characters too, as in jiwer.
     """
     hypothesis = normalize(_transcript(trace), item.language)
-    return _error_rate(align(normalize(item.text, item.language), hypothesis), "characters")
+    return _error_rate(align(normalize(item.text, item.language), hypothesis), "characters", item.language)
 
 
-@lru_cache(maxsize=_CACHED_REFERENCES)
+def wer_whisper(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
+    """Word error rate under whisper-normalizer's English rules, to be held against published figures.
+
+    Without a value where the item is not English.
+    """
+    if not _is_english(item.language):
+        return Measurement(None, "the item is not English, and the rules are")
+    hypothesis = whisper_english(_transcript(trace)).split()
+    return _error_rate(align(_whisper_words(item.text), hypothesis), "words", item.language)
+
+
+def reference_length(metric: str, item: Item) -> int | None:
+    """Return the N that a metric divides by for an item, or None when it has no value for the item's language.
+
+    It is known without an answer, so that a failed case can be counted as if everything had been left out.
+    """
+    length = _LENGTHS.get(metric)
+    return None if length is None else length(item)
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
 def _reference_words(text: str, language: str) -> tuple[str, ...]:
     return tuple(normalize(text, language).split())
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _whisper_words(text: str) -> tuple[str, ...]:
+    return tuple(whisper_english(text).split())
+
+
+def _is_english(language: str) -> bool:
+    return normalization.rules_for(language) == normalization.NAME
 
 
 def _transcript(trace: Trace) -> str:
@@ -71,7 +110,7 @@ def _transcript(trace: Trace) -> str:
     return trace.transcript
 
 
-def _error_rate(counts: EditCounts, unit: str) -> Measurement:
+def _error_rate(counts: EditCounts, unit: str, language: str) -> Measurement:
     detail: dict[str, float] = {
         "S": counts.substitutions,
         "D": counts.deletions,
@@ -80,8 +119,27 @@ def _error_rate(counts: EditCounts, unit: str) -> Measurement:
     }
     if counts.reference == 0:
         return Measurement(None, f"the normalized reference has no {unit}", detail)
-    return Measurement(100 * counts.errors / counts.reference, detail=detail)
+    reason = None if _is_english(language) else normalization.rules_for(language)
+    return Measurement(100 * counts.errors / counts.reference, reason, detail)
 
 
-COMPUTATIONS: Mapping[str, Computation] = {"wer": wer, "cer": cer}
+def _words_of(item: Item) -> int | None:
+    return len(_reference_words(item.text, item.language)) if primary_metric(item.language) == "wer" else None
+
+
+def _characters_of(item: Item) -> int:
+    return len(normalize(item.text, item.language))
+
+
+def _whisper_words_of(item: Item) -> int | None:
+    return len(_whisper_words(item.text)) if _is_english(item.language) else None
+
+
+_LENGTHS: Mapping[str, Callable[[Item], int | None]] = {
+    "wer": _words_of,
+    "cer": _characters_of,
+    "wer_whisper": _whisper_words_of,
+}
+
+COMPUTATIONS: Mapping[str, Computation] = {"wer": wer, "cer": cer, "wer_whisper": wer_whisper}
 """The metrics of this family by name."""

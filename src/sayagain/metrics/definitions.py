@@ -50,8 +50,9 @@ DEFINITIONS = (
     MetricInfo(
         "rtfx", 1, "x", _STT, "audio duration ÷ (last final segment - start of upload); batch only", "higher"
     ),
-    MetricInfo("wer", 1, "%", _STT, "word errors ÷ reference words, after normalization"),
-    MetricInfo("cer", 1, "%", _STT, "character errors ÷ reference characters, after normalization"),
+    MetricInfo("wer", 2, "%", _STT, "word errors ÷ reference words, after normalization"),
+    MetricInfo("cer", 2, "%", _STT, "character errors ÷ reference characters, after normalization"),
+    MetricInfo("wer_whisper", 1, "%", _STT, "wer after the English rules of whisper-normalizer 0.1.15 instead"),
     MetricInfo("ttfa", 1, "ms", _TTS, "text fully sent → first audible sample is played; signed"),
     MetricInfo("synthesis", 1, "ms", _TTS, "text fully sent → last audio byte"),
     MetricInfo("rtf", 1, "x", _TTS, "synthesis ÷ audio duration"),

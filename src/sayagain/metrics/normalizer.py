@@ -1,38 +1,33 @@
-"""What makes two spellings of one utterance equal before WER and CER count what differs."""
+"""The two forms in which transcripts are compared: sayagain's own, and Whisper's English rules unchanged.
+
+Both are cached, because cases run item by item: the references in use at one time are few, and a reference is
+normalized once for all targets.
+"""
 
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-_CACHED_TEXTS = 256
-"""Texts kept normalized. Cases run item by item, so the references in use at one time are few."""
+from sayagain.metrics import normalization
+
+CACHED_TEXTS = 256
+"""Texts kept normalized, of each form."""
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@lru_cache(maxsize=CACHED_TEXTS)
 def normalize(text: str, language: str) -> str:
-    """Return the text as it is compared: words parted by single spaces, in the form of its language.
-
-    English (any BCP 47 tag whose language is `en`) goes through Whisper's English rules; any other language
-    through Whisper's basic rules with combining marks kept, because dropping them breaks Indic words apart.
-    """
-    rules = _english() if _is_english(language) else _basic()
-    return " ".join(rules(text).split())
+    """Return a text in the form of `sayagain.metrics.normalization`."""
+    return normalization.normalize(text, language)
 
 
-def _is_english(language: str) -> bool:
-    return language.replace("_", "-").partition("-")[0].lower() == "en"
+@lru_cache(maxsize=CACHED_TEXTS)
+def whisper_english(text: str) -> str:
+    """Return an English text in the form that papers about Whisper compare: whisper-normalizer's English rules."""
+    return " ".join(_whisper()(text).split())
 
 
 @cache
-def _english() -> Callable[[str], str]:
+def _whisper() -> Callable[[str], str]:
     from whisper_normalizer.english import EnglishTextNormalizer
 
     rules: Callable[[str], str] = EnglishTextNormalizer()
-    return rules
-
-
-@cache
-def _basic() -> Callable[[str], str]:
-    from whisper_normalizer.basic import BasicTextNormalizer
-
-    rules: Callable[[str], str] = BasicTextNormalizer(preserve_marks=True)
     return rules

@@ -189,7 +189,7 @@ def test_two_runs_with_nothing_in_common_are_refused_with_the_reason() -> None:
     ("changes", "key", "refused"),
     [
         ({"normalizer": "normalizer/2"}, "normalizer", {"wer"}),
-        ({"metrics": {"wer": 2, "ttfs": 1}}, "metrics.wer", {"wer"}),
+        ({"metrics": {"wer": METRICS["wer"].version + 1, "ttfs": 1}}, "metrics.wer", {"wer"}),
         ({"targets": [target(adapter="wyoming/2")]}, "adapter", {"wer", "ttfs"}),
         ({"contract": "9" * 64}, "runner.contract", {"wer", "ttfs"}),
     ],

@@ -6,11 +6,12 @@ import jiwer
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whisper_normalizer.english import EnglishTextNormalizer
 
 from sayagain import metrics
-from sayagain.metrics.accuracy import align
-from sayagain.metrics.normalizer import normalize
-from sayagain.records import EventKind, FinishedCase, Result
+from sayagain.metrics.accuracy import COMPUTATIONS, align, primary_metric, reference_length, wer_whisper
+from sayagain.metrics.landmarks import Landmarks
+from sayagain.records import EventKind, FinishedCase, Item, Result, Status, Trace
 
 Build = Callable[..., FinishedCase]
 
@@ -89,7 +90,7 @@ def test_more_insertions_than_reference_words_give_more_than_100_percent(stt_cas
 
 
 def test_a_reference_of_which_normalization_leaves_nothing_gives_insertions_and_no_ratio(stt_case: Build) -> None:
-    results = scored(stt_case(FINAL, text="um [noise]", transcript="something else"))
+    results = scored(stt_case(FINAL, text="...", transcript="something else"))
     for name, insertions in (("wer", 2), ("cer", 14)):
         assert results[name].value is None
         assert results[name].reason
@@ -103,21 +104,74 @@ def test_an_empty_transcript_is_a_poor_score_and_not_a_failure(stt_case: Build) 
     assert results["wer"].detail == {"S": 0, "D": 4, "I": 0, "N": 4}
 
 
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "ours", "published"),
+    [
+        ("ten o'clock", "10:00", 0, 100),  # formats that mean the same
+        ("-5", "5", 50, 0),  # mistakes
+        ("C++", "C", 200 / 3, 0),
+    ],
+)
+def test_our_rules_charge_mistakes_and_the_published_ones_stay_beside_them(
+    stt_case: Build, reference: str, hypothesis: str, ours: float, published: float
+) -> None:
+    results = scored(stt_case(FINAL, text=reference, transcript=hypothesis))
+    assert results["wer"].value == pytest.approx(ours)
+    assert results["wer_whisper"].value == pytest.approx(published)
+    assert (results["wer"].version, results["cer"].version, results["wer_whisper"].version) == (2, 2, 1)
+
+
+@given(WORDS.filter(bool), WORDS)
+def test_the_published_score_is_that_of_jiwer_after_whisper_normalizer(
+    reference: list[str], hypothesis: list[str]
+) -> None:
+    rules = EnglishTextNormalizer()
+    item = Item(id="i", text=" ".join(reference), sha256="0")
+    trace = Trace(started="", transcript=" ".join(hypothesis))
+    measured = wer_whisper(item, trace, Landmarks())
+    expected = rules(item.text)
+    if expected.split():
+        assert measured.value == pytest.approx(100 * jiwer.wer(expected, rules(" ".join(hypothesis))))
+    else:
+        assert measured.value is None
+
+
 @pytest.mark.parametrize("language", ["en", "en-US", "EN_gb"])
-def test_every_english_gets_english_rules(language: str) -> None:
-    assert normalize("Twenty-five colours, don't!", language) == "25 colors do not"
+def test_every_english_gets_both_scores_and_nothing_to_remark(stt_case: Build, language: str) -> None:
+    results = scored(stt_case(FINAL, text="Twenty-five", transcript="25", language=language))
+    assert (results["wer"].value, results["wer"].reason) == (0, None)
+    assert results["wer_whisper"].value == 0
 
 
-@pytest.mark.parametrize("language", ["de", "", "eng-like", "hi"])
-def test_other_languages_get_no_english_rules(language: str) -> None:
-    assert normalize("Twenty-five colours", language) == "twenty five colours"
+@pytest.mark.parametrize("language", ["de", "hi", "eng-like", ""])
+def test_a_language_without_rules_says_basic_normalization_in_its_results(stt_case: Build, language: str) -> None:
+    results = scored(stt_case(FINAL, text="Twenty-five", transcript="25", language=language))
+    for name in ("wer", "cer"):
+        assert results[name].value is not None
+        assert "basic normalization" in (results[name].reason or "")
+    published = results["wer_whisper"]
+    assert (published.status, published.value, published.detail) == (Status.SUCCEEDED, None, None)
+    assert published.reason
 
 
-def test_other_languages_keep_the_vowel_signs_of_their_words() -> None:
-    assert normalize("हिन्दी", "hi").split() == ["हिन्दी"]
+def test_a_language_without_spaces_has_no_words_to_count_and_is_judged_by_its_characters(stt_case: Build) -> None:
+    results = scored(stt_case(FINAL, text="今日は晴れです", transcript="今日は雨です", language="ja-JP"))
+    assert results["wer"].value is None
+    assert "cer" in (results["wer"].reason or "")
+    assert results["cer"].value == pytest.approx(100 * 2 / 7)  # 晴れ became 雨
 
 
-@given(st.text(max_size=40), st.sampled_from(["en", "de"]))
-def test_a_normalized_text_is_words_parted_by_single_spaces(text: str, language: str) -> None:
-    normalized = normalize(text, language)
-    assert normalized == " ".join(normalized.split())
+@pytest.mark.parametrize(
+    ("language", "metric"),
+    [("en", "wer"), ("hi", "wer"), ("ko", "wer"), ("ja", "cer"), ("zh-Hant", "cer"), ("th", "cer")],
+)
+def test_the_language_says_which_error_rate_is_primary(language: str, metric: str) -> None:
+    assert primary_metric(language) == metric
+
+
+@given(st.text(max_size=30), st.sampled_from(["en", "de", "ja"]))
+def test_the_length_known_beforehand_is_the_one_that_the_score_divides_by(text: str, language: str) -> None:
+    item, trace = Item(id="i", text=text, sha256="0", language=language), Trace(started="", transcript="")
+    for name, compute in COMPUTATIONS.items():
+        detail = compute(item, trace, Landmarks()).detail
+        assert reference_length(name, item) == (None if detail is None else detail["N"])

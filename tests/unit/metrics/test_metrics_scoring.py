@@ -3,11 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 
 import pytest
 
 from sayagain import metrics
-from sayagain.metrics import accuracy, latency, synthesis
+from sayagain.metrics import accuracy, latency, normalization, synthesis
 from sayagain.metrics.definitions import Measurement
 from sayagain.records import (
     Benchmark,
@@ -49,6 +50,7 @@ def test_a_streaming_target_owes_latencies_and_error_rates_but_no_rtfx() -> None
         "audio_to_final",
         "wer",
         "cer",
+        "wer_whisper",
     )
 
 
@@ -145,14 +147,14 @@ def test_a_family_that_cannot_be_loaded_fails_every_row_instead_of_raising(
 
     monkeypatch.setattr(metrics, "_computations", cannot_load)
     results = metrics.score(stt_case(GOOD, transcript="put the kettle on"))
-    assert len(results) == 6
+    assert len(results) == 7
     assert all(result.failure and result.failure.kind is FailureKind.SCORING for result in results)
 
 
 def test_a_case_without_attempts_still_gives_the_rows_it_owes(stt_case: Build) -> None:
     finished = FinishedCase(case=stt_case(GOOD).case, attempts=())
     results = metrics.score(finished)
-    assert len(results) == 6
+    assert len(results) == 7
     assert all(result.status is Status.FAILED for result in results)
 
 
@@ -160,7 +162,7 @@ def test_one_missing_input_makes_one_bucket_of_the_metrics_that_need_it(stt_case
     finished = stt_case(GOOD[:-1], transcript=None)
     results = by_name(metrics.score(finished))
     failed = {name: result.failure for name, result in results.items() if result.failure}
-    assert set(failed) == {"ttfs", "finalization", "audio_to_final", "wer", "cer"}
+    assert set(failed) == {"ttfs", "finalization", "audio_to_final", "wer", "cer", "wer_whisper"}
     assert len({failure.fingerprint for failure in failed.values()}) == 1
 
 
@@ -181,7 +183,37 @@ def test_the_table_of_metrics_loads_no_array_alignment_or_normalizer_library() -
     assert done.returncode == 0, done.stderr
 
 
-def test_the_normalizer_is_named_with_its_version() -> None:
-    name, _, version = metrics.NORMALIZER.partition("/")
-    assert name == "whisper-normalizer"
-    assert version[0].isdigit()
+def test_the_normalizer_of_a_run_is_ours_and_named_with_its_version() -> None:
+    assert metrics.NORMALIZER == normalization.NAME
+
+
+def test_the_published_rules_are_those_of_the_version_that_the_definition_names() -> None:
+    assert metrics.METRICS["wer_whisper"].definition.split()[-2] == version("whisper-normalizer")
+
+
+FAILED = Failure(kind=FailureKind.FINAL_TIMEOUT, phase=Phase.FINISH, message="nothing came", fingerprint="f")
+
+
+def test_a_failed_case_still_says_how_many_words_and_characters_were_owed(stt_case: Build) -> None:
+    results = by_name(metrics.score(stt_case([], text="Um, pay 1,200 dollars.", failure=FAILED)))
+    assert results["wer"].detail == {"N": 3}
+    assert results["cer"].detail == {"N": len("pay 1200 dollar")}
+    assert results["wer_whisper"].detail == {"N": len(["pay", "$1200"])}
+    assert results["ttfs"].detail is None
+
+
+def test_a_failed_case_owes_no_words_in_a_language_that_does_not_part_them(stt_case: Build) -> None:
+    results = by_name(metrics.score(stt_case([], text="今日は", language="ja", failure=FAILED)))
+    assert (results["wer"].detail, results["wer_whisper"].detail) == (None, None)
+    assert results["cer"].detail == {"N": 3}
+
+
+def test_a_reference_that_cannot_be_normalized_does_not_hide_why_the_case_failed(
+    stt_case: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*_: object) -> int:
+        raise RuntimeError
+
+    monkeypatch.setattr(accuracy, "reference_length", explode)
+    results = metrics.score(stt_case([], failure=FAILED))
+    assert all((result.failure, result.detail) == (FAILED, None) for result in results)
