@@ -16,6 +16,7 @@ from sayagain.ledger.cleaning import clean_json, clean_text
 from sayagain.ledger.clock import database_now, iso
 from sayagain.ledger.engine import build_engine, limit_lock_wait, writing
 from sayagain.ledger.finding import find_run
+from sayagain.ledger.lineage import Lineage, read_lineage
 from sayagain.ledger.ownership import Owner
 from sayagain.ledger.reading import (
     TranscriptDigest,
@@ -214,6 +215,11 @@ class Ledger:
         with self._reading() as connection:
             text = connection.scalar(select(run.c.header).where(run.c.run_pk == find_run(connection, run_id)))
         return msgspec.json.decode(text or "", type=RunHeader)
+
+    def lineage(self, run_id: str) -> Lineage:
+        """Return which runs a run replays, and which replay it."""
+        with self._reading() as connection:
+            return read_lineage(connection, find_run(connection, run_id))
 
     def targets(self, run_id: str) -> tuple[TargetCounts, ...]:
         """Return how the recorded cases of each target of a run ended, by target key."""

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sayagain.artifact.buckets import BucketTally
 from sayagain.ledger import CaseView, Ledger, RunView, TargetCounts
+from sayagain.ledger.lineage import Lineage, Relative
 from sayagain.records import Attempt, Bucket, Failure, Record, RunStatus, Status
 
 PLAIN_WIDTH = 160
@@ -44,6 +45,7 @@ class RunDocument(Record, frozen=True, kw_only=True):
     targets: tuple[TargetCounts, ...]
     failures: tuple[Bucket, ...]
     failures_unlisted: int
+    lineage: Lineage
 
 
 def print_runs(runs: Sequence[RunView], *, as_json: bool) -> None:
@@ -60,7 +62,7 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
     """Print one run as tables and lines."""
     document = document_of(ledger, selector)
     console = _console()
-    for label, value in _facts(document.run):
+    for label, value in (*_facts(document.run), *_lineage_facts(document.lineage)):
         console.print(Text(f"{label:<9} {value}"), soft_wrap=True)
     console.print(targets_table(document.targets))
     if document.failures:
@@ -94,7 +96,13 @@ def document_of(ledger: Ledger, selector: str) -> RunDocument:
         if row.failure is not None:
             buckets.add(row, row.failure)
     listed, unlisted = buckets.listed()
-    return RunDocument(run=run, targets=ledger.targets(run.run_id), failures=listed, failures_unlisted=unlisted)
+    return RunDocument(
+        run=run,
+        targets=ledger.targets(run.run_id),
+        failures=listed,
+        failures_unlisted=unlisted,
+        lineage=ledger.lineage(run.run_id),
+    )
 
 
 def shown_cases(ledger: Ledger, run_id: str, shown: Shown) -> Iterator[CaseView]:
@@ -207,10 +215,20 @@ def _facts(run: RunView) -> Iterator[tuple[str, str]]:
     )
     for dataset in header.datasets:
         yield "dataset", printable(f"{dataset.id} {dataset.version}, {dataset.items_planned} items")
-    if header.replay_of is not None:
-        yield "replay of", printable(header.replay_of.run_id)
     runner = header.runner
     yield "runner", printable(f"{runner.name} {runner.version}, Python {runner.python}, {runner.platform}")
+
+
+def _lineage_facts(lineage: Lineage) -> Iterator[tuple[str, str]]:
+    for relative in lineage.ancestors:
+        yield "replay of", _relative(relative)
+    for relative in lineage.replays:
+        yield "replayed", f"as {_relative(relative)}"
+
+
+def _relative(relative: Relative) -> str:
+    known = "not in this ledger" if relative.status is None else relative.status.value
+    return printable(f"{relative.run_id} ({known})")
 
 
 def _attempt_outcome(attempt: Attempt) -> str:
