@@ -15,14 +15,28 @@ from sayagain.cli import options
     type=click.Choice(["not-run"]),
     help="Also the planned cases that a stopped or interrupted run never reached.",
 )
-@click.option("--bucket", multiple=True, metavar="FINGERPRINT", help="Only failures of this cause; repeatable.")
-@click.option("--target", multiple=True, metavar="KEY", help="Only cases of this target; repeatable.")
-@click.option("--item", multiple=True, metavar="ID", help="Only cases of this item; repeatable.")
+@click.option(
+    "--bucket",
+    multiple=True,
+    metavar="FINGERPRINT",
+    help="Only failures of this cause; the first characters will do. May be said more than once, as the next two.",
+)
+@click.option("--target", multiple=True, metavar="KEY", help="Only cases of this target.")
+@click.option("--item", multiple=True, metavar="ID", help="Only cases of this item.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and what it would send, and stop.")
 @click.option("--strict", is_flag=True, help="Refuse another build of sayagain, too.")
-@click.option("--allow", multiple=True, metavar="KEY", help="Accept one named difference; repeatable.")
+@click.option(
+    "--allow", multiple=True, metavar="KEY", help="Accept one named difference; may be said more than once."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of progress and tables.")
-@options.setting("repeat", type=int, metavar="N")
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run each case N times: how often does it fail now?",
+)
 @options.setting("models", metavar="NAMES")
 @options.setting("dataset", metavar="IDS")
 @options.setting("concurrency", type=int, metavar="N")
@@ -34,6 +48,7 @@ from sayagain.cli import options
 @options.setting("datasets_dir", metavar="DIR")
 def command(
     artifact: Path,
+    repeat: int,
     include: str | None,
     bucket: tuple[str, ...],
     target: tuple[str, ...],
@@ -68,7 +83,7 @@ def command(
         artifact=artifact,
         selector=Selector(frozenset(bucket), frozenset(target), frozenset(item)),
         include_not_run=include == "not-run",
-        repeat=settings.repeat,
+        repeat=repeat,
         strict=strict,
         allow=frozenset(allow),
     )

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from wyoming.info import AsrModel, AsrProgram, Describe, Info, TtsProgram, TtsVoice
@@ -15,6 +16,9 @@ from sayagain.records import Benchmark, Target
 from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingChannel
 
 Offer = TypeVar("Offer", AsrModel, TtsVoice)
+
+EVERY = "*"
+"""Asks for all that a server lists instead of one model or voice."""
 
 _NAME = re.compile(r"[^A-Za-z0-9._+-]+")
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]+\]|[^:/]+):(?P<port>\d{1,5})")
@@ -31,13 +35,28 @@ async def server_targets(reference: str, settings: Settings) -> list[tuple[Targe
     """
     _, where, *rest = reference.split("/", 2)
     wanted = rest[0] if rest else None
+    targets = await _targets(where, settings, wanted)
+    if not targets:
+        missing = f"no model or voice called {wanted!r}" if wanted else "neither speech to text nor text to speech"
+        raise UsageError(f"The Wyoming server {where} offers {missing}.")
+    return targets
+
+
+async def every_target(where: str, settings: Settings) -> list[tuple[Target, FixedEndpoint]]:
+    """Return a target for every model and voice a server lists; raise as `server_targets` does for `where`."""
+    return await _targets(where, settings, EVERY)
+
+
+def may_serve(name: str, key: str) -> bool:
+    """Tell whether the key of a target can be that of a server configured under this name."""
+    return key.partition(":")[2].startswith((f"wyoming/{_safe(name)}:", f"wyoming/{_safe(name)}/"))
+
+
+async def _targets(where: str, settings: Settings, wanted: str | None) -> list[tuple[Target, FixedEndpoint]]:
     endpoint = _endpoint(where, settings)
     info = await _describe(endpoint, where, settings.connect_timeout)
     label = where if where in settings.wyoming else None
     targets = [*_stt_targets(info.asr, label, wanted), *_tts_targets(info.tts, label, wanted)]
-    if not targets:
-        missing = f"no model or voice called {wanted!r}" if wanted else "neither speech to text nor text to speech"
-        raise UsageError(f"The Wyoming server {where} offers {missing}.")
     return [(target, endpoint) for target in targets]
 
 
@@ -74,10 +93,8 @@ async def _describe(endpoint: FixedEndpoint, where: str, timeout_s: float) -> In
 
 
 def _stt_targets(programs: Iterable[AsrProgram], label: str | None, wanted: str | None) -> Iterator[Target]:
-    for program in programs:
-        model: AsrModel | None = _chosen(program.models, wanted)
-        if model is None:
-            continue
+    offers = [(program, model) for program in programs for model in _chosen(program.models, wanted)]
+    for program, model in offers:
         yield Target(
             benchmark=Benchmark.STT,
             provider="wyoming",
@@ -93,10 +110,8 @@ def _stt_targets(programs: Iterable[AsrProgram], label: str | None, wanted: str 
 
 
 def _tts_targets(programs: Iterable[TtsProgram], label: str | None, wanted: str | None) -> Iterator[Target]:
-    for program in programs:
-        voice: TtsVoice | None = _chosen(program.voices, wanted)
-        if voice is None:
-            continue
+    offers = [(program, voice) for program in programs for voice in _chosen(program.voices, wanted)]
+    for program, voice in offers:
         yield Target(
             benchmark=Benchmark.TTS,
             provider="wyoming",
@@ -111,9 +126,12 @@ def _tts_targets(programs: Iterable[TtsProgram], label: str | None, wanted: str 
         )
 
 
-def _chosen(offers: Iterable[Offer], wanted: str | None) -> Offer | None:
-    """Return the offer that is named, or the first installed one."""
-    return next((offer for offer in offers if (offer.name == wanted if wanted else offer.installed)), None)
+def _chosen(offers: Iterable[Offer], wanted: str | None) -> list[Offer]:
+    """Return the offer that is named, or the first installed one, or every one."""
+    if wanted == EVERY:
+        return list(offers)
+    fitting = (offer for offer in offers if (offer.name == wanted if wanted else offer.installed))
+    return list(islice(fitting, 1))
 
 
 def _language(languages: Iterable[str]) -> str | None:

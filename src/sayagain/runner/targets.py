@@ -16,7 +16,7 @@ from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
 from sayagain.records import Benchmark, Limits, Setting, Target
 from sayagain.runner.candidate import Candidate
 from sayagain.runner.cloud import cloud_candidate
-from sayagain.runner.servers import server_targets
+from sayagain.runner.servers import every_target, may_serve, server_targets
 from sayagain.transports.base import Transport
 from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingCodec, WyomingTransport
 
@@ -67,24 +67,27 @@ async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -
     return found
 
 
-def static_candidates(settings: Settings) -> dict[str, Candidate]:
-    """Return every target that can be named without asking a server, by its key."""
-    local = [local_candidate(info) for info in ENGINES]
-    return {
-        candidate.target.key: candidate
-        for candidate in (*local, *(cloud_candidate(entry, settings) for entry in entries()))
-    }
+def static_candidates(settings: Settings, keys: Collection[str]) -> dict[str, Candidate]:
+    """Return those of the keys that can be resolved without asking a server: local engines and the catalog."""
+    found = [candidate for candidate in map(local_candidate, ENGINES) if candidate.target.key in keys]
+    found += [cloud_candidate(entry, settings) for entry in entries() if entry.target().key in keys]
+    return {candidate.target.key: candidate for candidate in found}
 
 
 async def served_targets(settings: Settings, keys: Collection[str]) -> dict[str, Candidate]:
-    """Return those of the keys that a Wyoming server offers, named by --models or configured by name."""
+    """Return those of the keys that a Wyoming server offers which --models names, or which is configured by name.
+
+    A key says which configured server is asked, never where a server is.
+    """
     named = [part.strip() for part in (settings.models or "").split(",")]
-    references = [name for name in named if name.startswith("wyoming/")]
-    references += [f"wyoming/{name}" for name in settings.wyoming if any(f"/{name}" in key for key in keys)]
-    if not keys:
-        return {}
-    found = [candidate for reference in references for candidate in await _matching(reference, settings, ())]
-    return {candidate.target.key: candidate for candidate in found if candidate.target.key in keys}
+    places = [name.split("/")[1] for name in named if name.startswith("wyoming/")]
+    places += [name for name in sorted(settings.wyoming) if any(may_serve(name, key) for key in keys)]
+    found: dict[str, Candidate] = {}
+    for place in dict.fromkeys(places if keys else ()):
+        for target, endpoint in await every_target(place, settings):
+            if target.key in keys:
+                found.setdefault(target.key, _served(target, endpoint))
+    return found
 
 
 def nearest(name: str, targets: Iterable[Target]) -> list[str]:
