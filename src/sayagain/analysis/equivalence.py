@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from sayagain.analysis.outcomes import replays
 from sayagain.metrics import METRICS
 from sayagain.records import DatasetInfo, Record, RunHeader, RunnerInfo, TargetInfo
 
@@ -15,6 +16,7 @@ NORMALIZED_METRICS = ("wer", "cer")
 
 _RUNNER_FACTS = ("name", "version", "sha", "python", "platform")
 _DATASET_FACTS = ("version", "sha256", "sample", "seed")
+_REPLAYED_FACTS = ("version", "sha256")
 
 
 class Difference(Record, frozen=True, kw_only=True):
@@ -39,7 +41,8 @@ def run_differences(a: RunHeader, b: RunHeader) -> tuple[Difference, ...]:
     """Return every difference between two headers that can change an outcome or a value.
 
     Versions that give a number its meaning (contract, metrics, normalizer, adapters) refuse the values they
-    touch. Settings, limits, datasets and the runner's build are named and refuse nothing.
+    touch. Settings, limits, datasets and the runner's build are named and refuse nothing. That a replay takes
+    other items than its parent is what a replay is, and no difference.
     """
     targets = {target.key: target for target in b.targets}
     common = [(one, targets[one.key]) for one in a.targets if one.key in targets]
@@ -47,7 +50,7 @@ def run_differences(a: RunHeader, b: RunHeader) -> tuple[Difference, ...]:
         *_contract_differences(a, b),
         *(found for one, other in common for found in _adapter_differences(one, other)),
         *(found for one, other in common for found in settings_differences(one, other, one.key)),
-        *_dataset_differences(a.datasets, b.datasets),
+        *_dataset_differences(a.datasets, b.datasets, _REPLAYED_FACTS if replays(b, a) else _DATASET_FACTS),
         *_named("limits", msgspec.structs.asdict(a.limits), msgspec.structs.asdict(b.limits)),
         *_named("runner", _facts(a.runner, _RUNNER_FACTS), _facts(b.runner, _RUNNER_FACTS)),
     )
@@ -88,11 +91,13 @@ def _adapter_differences(a: TargetInfo, b: TargetInfo) -> Iterator[Difference]:
         yield Difference(key="adapter", a=a.adapter, b=b.adapter, target=a.key, refuses=(EVERY_METRIC,))
 
 
-def _dataset_differences(a: Iterable[DatasetInfo], b: Iterable[DatasetInfo]) -> Iterator[Difference]:
+def _dataset_differences(
+    a: Iterable[DatasetInfo], b: Iterable[DatasetInfo], names: tuple[str, ...]
+) -> Iterator[Difference]:
     others = {dataset.id: dataset for dataset in b}
     for one in a:
         if one.id in others:
-            facts = (_facts(one, _DATASET_FACTS), _facts(others[one.id], _DATASET_FACTS))
+            facts = (_facts(one, names), _facts(others[one.id], names))
             yield from _named(f"dataset.{one.id}", *facts)
 
 
