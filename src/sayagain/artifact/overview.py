@@ -93,9 +93,12 @@ def _noted(checked: CheckedRows, slowest: "_Slowest") -> Iterator[ResultRow]:
 
 
 def _with_whole_counts(row: ResultRow) -> ResultRow:
-    """Return a row whose detail has all of S, D, I and N or none: an artifact comes from a stranger."""
+    """Return a row whose detail has all of S, D, I and N or none: an artifact comes from a stranger.
+
+    A failed row has N alone.
+    """
     detail: Mapping[str, float] = row.detail or {}
-    if "N" in detail and not {"S", "D", "I"} <= detail.keys():
+    if row.failure is None and "N" in detail and not {"S", "D", "I"} <= detail.keys():
         return msgspec.structs.replace(row, detail=None)
     return row
 

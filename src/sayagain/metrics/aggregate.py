@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from sayagain.metrics.definitions import UNCHARGED
 from sayagain.records import Record, ResultRow, Status
 
 
@@ -28,15 +29,19 @@ class Distribution(Record, frozen=True, kw_only=True):
 class ErrorRate(Record, frozen=True, kw_only=True):
     """A pooled error rate: the sum of S + D + I ÷ the sum of N over the answered cases, in percent.
 
-    `percent` is null when N is 0. `insertions_without_reference` are those of cases with an empty reference, kept
-    apart.
+    `percent_with_failures` counts a failed case as if its whole reference had been left out: `reference_failed` is
+    the sum of N of those cases, which is added to D and to N. Failures for which no target is to blame (see
+    `UNCHARGED`) stay out of it. Both are null when there is nothing to divide by. `insertions_without_reference`
+    are those of cases with an empty reference, kept apart.
     """
 
     percent: float | None
+    percent_with_failures: float | None
     substitutions: int
     deletions: int
     insertions: int
     reference: int
+    reference_failed: int
     insertions_without_reference: int
 
 
@@ -48,6 +53,12 @@ class TargetSummary(Record, frozen=True, kw_only=True):
     cases_failed: int
     metrics: Mapping[str, Distribution]
     error_rates: Mapping[str, ErrorRate]
+
+    @property
+    def primary(self) -> str:
+        """The error rate to judge by: `cer` where it has values that `wer` cannot have, else `wer`."""
+        n = {name: self.metrics[name].n if name in self.metrics else 0 for name in ("wer", "cer")}
+        return "cer" if n["cer"] > n["wer"] else "wer"
 
 
 def aggregate(rows: Iterable[ResultRow]) -> tuple[TargetSummary, ...]:
@@ -103,6 +114,7 @@ class _MetricTally:
     def add(self, row: ResultRow) -> None:
         if row.status is Status.FAILED:
             self.failed += 1
+            self.errors.add_failed(row)
             return
         if row.value is None:
             self.undefined += 1
@@ -134,7 +146,7 @@ class _ErrorTally:
     def __init__(self) -> None:
         self.seen = False
         self.substitutions = self.deletions = self.insertions = self.reference = 0
-        self.insertions_without_reference = 0
+        self.insertions_without_reference = self.reference_failed = 0
 
     def add(self, detail: Mapping[str, float]) -> None:
         self.seen = True
@@ -146,13 +158,26 @@ class _ErrorTally:
         self.insertions += int(detail["I"])
         self.reference += int(detail["N"])
 
+    def add_failed(self, row: ResultRow) -> None:
+        if row.detail is None or "N" not in row.detail:
+            return
+        self.seen = True
+        if row.failure is not None and row.failure.kind not in UNCHARGED:
+            self.reference_failed += int(row.detail["N"])
+
     def error_rate(self) -> ErrorRate:
         errors = self.substitutions + self.deletions + self.insertions
         return ErrorRate(
-            percent=100 * errors / self.reference if self.reference else None,
+            percent=_percent(errors, self.reference),
+            percent_with_failures=_percent(errors + self.reference_failed, self.reference + self.reference_failed),
             substitutions=self.substitutions,
             deletions=self.deletions,
             insertions=self.insertions,
             reference=self.reference,
+            reference_failed=self.reference_failed,
             insertions_without_reference=self.insertions_without_reference,
         )
+
+
+def _percent(errors: int, reference: int) -> float | None:
+    return 100 * errors / reference if reference else None

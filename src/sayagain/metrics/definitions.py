@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sayagain.metrics.landmarks import Landmarks
-from sayagain.records import Benchmark, Item, Trace
+from sayagain.records import Benchmark, FailureKind, Item, Trace
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,22 @@ Computation = Callable[[Item, Trace, Landmarks], Measurement]
 class CannotMeasureError(Exception):
     """A metric's inputs are missing or contradict each other; the message quotes no text of the case."""
 
+
+UNCHARGED = frozenset(
+    {
+        FailureKind.MISSING_KEY,
+        FailureKind.AUTH,
+        FailureKind.QUOTA,
+        FailureKind.DATASET,
+        FailureKind.SCORING,
+        FailureKind.CANCELLED,
+        FailureKind.INTERNAL,
+    }
+)
+"""Failures that say nothing about a target: it was never asked, we gave up on it, or the fault was ours.
+
+Where failures are counted as deletions, these are not.
+"""
 
 _STT, _TTS = Benchmark.STT, Benchmark.TTS
 

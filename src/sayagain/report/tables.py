@@ -32,8 +32,8 @@ def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) ->
     table.add_column("ok", justify="right")
     table.add_column("failed", justify="right")
     if benchmark is Benchmark.STT:
-        table.add_column("WER %", justify="right")
-        table.add_column("S/D/I of N", justify="right")
+        for name in ("WER %", "with failed", "mean", "S/D/I of N"):
+            table.add_column(name, justify="right")
     for metric in COLUMNS[benchmark]:
         unit = next((s.metrics[metric].unit for s in summaries if metric in s.metrics), "")
         table.add_column(f"{metric} {unit}".strip(), justify="right")
@@ -45,13 +45,33 @@ def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) ->
 def _cells(benchmark: Benchmark, summary: TargetSummary) -> list[str]:
     cells = [summary.target.removeprefix(f"{benchmark}:"), str(summary.cases_succeeded), str(summary.cases_failed)]
     if benchmark is Benchmark.STT:
-        rate = summary.error_rates.get("wer")
-        if rate is None or rate.percent is None:
-            cells += ["-", "-"]
-        else:
-            counts = f"{rate.substitutions}/{rate.deletions}/{rate.insertions}"
-            cells += [f"{rate.percent:.1f}", f"{counts} of {rate.reference}"]
+        cells += _error_cells(summary)
     return cells + [_spread(summary.metrics.get(metric)) for metric in COLUMNS[benchmark]]
+
+
+def _error_cells(summary: TargetSummary) -> list[str]:
+    """Return the error rate pooled over answered cases, with failures as deletions, its mean, and its counts.
+
+    Where a language has no words to count, they are those of its characters, and say so.
+    """
+    name = summary.primary
+    rate = summary.error_rates.get(name)
+    if rate is None:
+        return ["-", "-", "-", "-"]
+    label = "" if name == "wer" else f"{name.upper()} "
+    counts = f"{rate.substitutions}/{rate.deletions}/{rate.insertions} of {rate.reference}"
+    if rate.insertions_without_reference:
+        counts += f", {rate.insertions_without_reference} of 0"
+    return [
+        label + _percent(rate.percent),
+        _percent(rate.percent_with_failures),
+        _percent(summary.metrics[name].mean),
+        counts,
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
 
 
 def _spread(distribution: Distribution | None) -> str:

@@ -220,3 +220,12 @@ def test_the_command_line_exits_with_the_code_of_the_error(tmp_path: Path, golde
     assert code("verify", str(torn)) == 4
     assert code("show", str(torn)) == 4
     assert code("show", str(tmp_path / "missing")) == 2
+
+
+def test_the_words_that_a_failed_case_owed_count_as_deletions_beside_the_answered_ones(
+    tmp_path: Path, make: Any
+) -> None:
+    rows = [make.row(1, "wer"), make.row(2, "wer", make.failure(1), detail={"N": 9.0})]
+    rate = overview(make.write(tmp_path, rows)).targets[0].error_rates["wer"]
+    assert (rate.reference, rate.reference_failed) == (9, 9)
+    assert rate.percent_with_failures == 100 * (1 + 9) / 18

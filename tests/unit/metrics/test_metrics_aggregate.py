@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayagain.metrics.aggregate import aggregate
+from sayagain.metrics.definitions import UNCHARGED
 from sayagain.records import Failure, FailureKind, Phase, ResultRow, Status
 
-FAILURE = Failure(kind=FailureKind.FINAL_TIMEOUT, phase=Phase.FINISH, message="nothing came")
+
+def failure(kind: FailureKind = FailureKind.FINAL_TIMEOUT) -> Failure:
+    return Failure(kind=kind, phase=Phase.FINISH, message="nothing came")
 
 
 def row(
@@ -23,6 +26,7 @@ def row(
     target: str = "stt:acme/ear",
     detail: dict[str, float] | None = None,
     failed: bool = False,
+    kind: FailureKind = FailureKind.FINAL_TIMEOUT,
 ) -> ResultRow:
     return ResultRow(
         case_id=case,
@@ -37,7 +41,7 @@ def row(
         status=Status.FAILED if failed else Status.SUCCEEDED,
         reason=None,
         detail=detail,
-        failure=FAILURE if failed else None,
+        failure=failure(kind) if failed else None,
         transcript_sha256=None,
         transcript_chars=None,
         attempts=1,
@@ -71,6 +75,55 @@ def test_insertions_against_an_empty_reference_are_kept_apart() -> None:
     assert rate.insertions == 0
     assert rate.insertions_without_reference == 7
     assert (summary.metrics["wer"].n, summary.metrics["wer"].undefined) == (1, 1)
+
+
+def test_failures_are_counted_as_deletions_beside_the_answered_cases_and_never_among_them() -> None:
+    answered = [wer("a", 1, 0, 1, 6), wer("b", 0, 2, 0, 4)]
+    failed = [row("c", "wer", detail={"N": 10}, failed=True), row("d", "wer", failed=True)]
+    (summary,) = aggregate([*answered, *failed])
+    rate = summary.error_rates["wer"]
+    assert rate.percent == pytest.approx(100 * 4 / 10)
+    assert rate.percent_with_failures == pytest.approx(100 * (4 + 10) / (10 + 10))
+    assert (rate.deletions, rate.reference, rate.reference_failed) == (2, 10, 10)
+    assert (summary.metrics["wer"].n, summary.metrics["wer"].failed) == (2, 2)
+
+
+def test_a_target_that_failed_everything_has_left_out_everything() -> None:
+    (summary,) = aggregate([row("a", "wer", detail={"N": 3}, failed=True)])
+    rate = summary.error_rates["wer"]
+    assert (rate.percent, rate.percent_with_failures) == (None, 100)
+
+
+@pytest.mark.parametrize("kind", sorted(FailureKind))
+def test_only_failures_that_say_something_about_the_target_count_as_deletions(kind: FailureKind) -> None:
+    (summary,) = aggregate([wer("a", 0, 0, 0, 5), row("b", "wer", detail={"N": 5}, failed=True, kind=kind)])
+    charged = 0 if kind in UNCHARGED else 50
+    assert summary.error_rates["wer"].percent_with_failures == charged
+    ours = {FailureKind.CANCELLED, FailureKind.INTERNAL, FailureKind.DATASET, FailureKind.QUOTA}
+    theirs = {FailureKind.SERVER_ERROR, FailureKind.EMPTY, FailureKind.IDLE_TIMEOUT, FailureKind.RATE_LIMITED}
+    assert kind not in ours | theirs or charged == (0 if kind in ours else 50)
+
+
+COUNTS = st.tuples(*[st.integers(0, 20)] * 3, st.integers(1, 40))
+
+
+@given(st.lists(COUNTS, max_size=8), st.lists(st.integers(0, 40), max_size=8))
+def test_failures_as_deletions_is_the_rate_that_leaving_everything_out_would_have_given(
+    answered: list[tuple[int, int, int, int]], lost: list[int]
+) -> None:
+    rows = [wer(f"a{number}", *counts) for number, counts in enumerate(answered)]
+    failed = [row(f"b{number}", "wer", detail={"N": n}, failed=True) for number, n in enumerate(lost)]
+    silent = [wer(f"b{number}", 0, n, 0, n) for number, n in enumerate(lost)]
+    for summary in aggregate([*rows, *failed]):
+        (same,) = aggregate([*rows, *silent])
+        assert summary.error_rates["wer"].percent_with_failures == same.error_rates["wer"].percent
+
+
+def test_the_error_rate_of_characters_is_primary_where_there_are_no_words() -> None:
+    undefined = row("a", "wer")
+    assert aggregate([undefined, row("a", "cer", 5.0)])[0].primary == "cer"
+    assert aggregate([wer("a", 1, 0, 0, 4), row("a", "cer", 5.0)])[0].primary == "wer"
+    assert aggregate([row("a", "ttfs", 5.0)])[0].primary == "wer"
 
 
 def test_a_run_of_empty_references_has_no_pooled_rate() -> None:

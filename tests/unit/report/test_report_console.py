@@ -32,17 +32,24 @@ def spread(p50: float | None, p95: float | None, unit: str = "ms") -> Distributi
     return Distribution(unit=unit, n=9, undefined=0, failed=1, mean=p50, p50=p50, p95=p95)
 
 
-def summary() -> TargetSummary:
+def summary(error_rate: str = "wer", insertions_without_reference: int = 0) -> TargetSummary:
     rate = ErrorRate(
-        percent=4.44, substitutions=3, deletions=1, insertions=0, reference=90, insertions_without_reference=0
+        percent=4.44,
+        percent_with_failures=14.04,
+        substitutions=3,
+        deletions=1,
+        insertions=0,
+        reference=90,
+        reference_failed=10,
+        insertions_without_reference=insertions_without_reference,
     )
-    metrics = {"ttft": spread(612.4, 858.9), "ttfs": spread(-12.0, 40.0), "wer": spread(4.0, 9.0, "%")}
+    metrics = {"ttft": spread(612.4, 858.9), "ttfs": spread(-12.0, 40.0), error_rate: spread(5.2, 9.0, "%")}
     return TargetSummary(
         target="stt:moonshine/tiny-en",
         cases_succeeded=9,
         cases_failed=1,
         metrics=metrics,
-        error_rates={"wer": rate},
+        error_rates={error_rate: rate},
     )
 
 
@@ -76,6 +83,24 @@ def test_the_table_shows_cases_error_counts_and_both_percentiles() -> None:
     assert "612 / 859" in shown
     assert "-12 / 40" in shown
     assert "partial (1 of 10 cases failed): 9 ok, 1 failed, 0 not run" in shown
+
+
+def error_cells(shown: str) -> list[str]:
+    (line,) = [line for line in shown.splitlines() if "moonshine/tiny-en" in line]
+    return [cell.strip() for cell in line.strip("│").split("│")][3:7]
+
+
+def test_the_pooled_error_rate_comes_first_then_failures_as_deletions_then_the_mean() -> None:
+    assert error_cells(printed(report())) == ["4.4", "14.0", "5.2", "3/1/0 of 90"]
+
+
+def test_where_a_language_has_no_words_the_error_rate_shown_is_of_characters_and_says_so() -> None:
+    assert error_cells(printed(report(targets=(summary("cer"),))))[0] == "CER 4.4"
+
+
+def test_insertions_without_a_reference_are_shown_apart() -> None:
+    shown = printed(report(targets=(summary(insertions_without_reference=7),)))
+    assert error_cells(shown)[3] == "3/1/0 of 90, 7 of 0"
 
 
 def test_it_says_where_everything_lies_and_how_to_see_the_failures() -> None:
