@@ -207,6 +207,17 @@ async def test_deepgram_flux_ends_a_turn_by_itself_when_it_hears_silence(stand: 
     assert (message["transcript"], message["trigger"]) == (TEXT, "model")
 
 
+async def test_gladia_refuses_a_frame_that_is_too_large(stand: Stand) -> None:
+    standing = await stand({})
+    place = standing.place("stt-gladia")
+    headers = {"x-gladia-key": "k"}
+    async with standing.session.post(place["http"] + place["path"], json={}, headers=headers) as made:
+        url = (await made.json())["url"]
+    async with standing.session.ws_connect(url) as socket:
+        await socket.send_bytes(bytes((1 << 20) + 1))
+        assert (await socket.receive()).data == 1009
+
+
 def _wav(pcm: bytes) -> bytes:
     file = io.BytesIO()
     with wave.open(file, "wb") as wav:

@@ -48,6 +48,7 @@ class Gladia(SttDialect):
         wanted = opening.body.get("messages_config")
         self._wanted: Mapping[str, Any] = wanted if isinstance(wanted, dict) else {}
         self._bytes = 0
+        self._too_big = False
 
     @property
     def rate(self) -> int:
@@ -70,6 +71,7 @@ class Gladia(SttDialect):
         """Audio is binary, or base64 in `audio_chunk` (which the stand-in does not take)."""
         if isinstance(message, bytes):
             if len(message) > MAX_FRAME:
+                self._too_big = True
                 raise ClientError(ErrorKind.BAD_REQUEST, "a frame is larger than 1 MiB")
             return Heard(pcm=message, replies=self._acknowledge(message))
         if decode(message).get("type") != "stop_recording":
@@ -100,7 +102,7 @@ class Gladia(SttDialect):
 
     def report(self, error: ErrorKind, message: str) -> Report:
         """Gladia closes without a message."""
-        return Report((), *CLOSES[error])
+        return Report((), 1009, "message too big") if self._too_big else Report((), *CLOSES[error])
 
     def _transcript(self, segment: Segment, is_final: bool) -> str:
         data = {"id": f"00_{segment.index:08d}", "is_final": is_final, "utterance": self._utterance(segment)}
