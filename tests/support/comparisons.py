@@ -78,7 +78,7 @@ def header(run_id: str = "run-a", targets: Sequence[TargetInfo] | None = None, *
         repeat=1,
         cases=0,
         plan_sha256=content_digest(["plan", run_id]),
-        metrics={name: info.version for name, info in METRICS.items() if info.benchmark is Benchmark.STT},
+        metrics={name: 1 for name, info in METRICS.items() if info.benchmark is Benchmark.STT},
         normalizer="normalizer/1",
     )
     return msgspec.structs.replace(made, **changes)
