@@ -17,6 +17,19 @@ from sayagain.records import FailureKind, Item, Target
 LEAST_FRAME_S = 0.05
 """The shortest frame of audio that is accepted, in seconds."""
 
+MODELS = frozenset(
+    {
+        "universal-streaming-english",
+        "universal-streaming-multilingual",
+        "u3-rt-pro",
+        "whisper-rt",
+        "universal-3-5-pro",
+        "universal-3-6",
+        "universal-3-6-pro",
+    }
+)
+"""The models that can be asked for, by the SDK's `SpeechModel`, without beta and deprecated names."""
+
 _CODES = {
     1008: Rule(FailureKind.AUTH),
     3005: Rule(FailureKind.SERVER_ERROR),
@@ -90,12 +103,17 @@ class AssemblyAIStt(WebsocketStt):
             return
         match message["type"]:
             case "Begin":
-                yield from self.model_named(within(message, "configuration", "model"))
+                yield from self._model(within(message, "configuration", "model"))
             case "Turn":
                 yield from self._turn(message)
             case "Termination":
                 yield from (Final(text, segment) for segment, text in self._unformatted.items())
                 yield Done()
+
+    def _model(self, name: object) -> Iterator[Signal]:
+        """Take a name for another model only when it can be asked for: its spelling here was never proven."""
+        if isinstance(name, str) and name in MODELS:
+            yield from self.model_named(name)
 
     def _turn(self, message: dict[str, Any]) -> Iterator[Signal]:
         text, segment = text_at(message, "transcript"), f"turn {message['turn_order']}"

@@ -15,8 +15,8 @@ A file names the provider, where it is, which variables hold its keys, and its t
     settings = { model = "fast-2", language = "en", sample_rate = 16000, chunk_ms = 20 }
 
 Every setting that changes a result is written out, also where it is the provider's default: defaults change. A
-target may have a `base_url` of its own. Ours are in `providers/entries`; another package brings its own by an entry
-point of the group `sayagain.providers` whose value is the package that its TOML files are in.
+target may have a `base_url` of its own. Ours are in `providers/entries`; another package brings its own by an
+entry point of the group `sayagain.providers` whose value is the package that its TOML files are in.
 """
 
 import tomllib

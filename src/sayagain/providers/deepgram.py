@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sayagain.providers.access import Access, WebsocketFrame, WebsocketRequest
 from sayagain.providers.codec import Done, Final, Partial, Signal
-from sayagain.providers.network import NetworkCodec, WebsocketStt, WebsocketTts, compact
+from sayagain.providers.network import NetworkCodec, WebsocketStt, WebsocketTts, compact, said, text_at, within
 from sayagain.providers.refusals import Rule
 from sayagain.records import FailureKind, Item, Target
 
@@ -37,10 +37,8 @@ class _Deepgram(NetworkCodec):
         )
 
     def _error(self, message: dict[str, Any]) -> Signal:
-        return self.refused(
-            message.get("code") or message.get("err_code") or message.get("variant"),
-            str(message.get("description") or message.get("err_msg") or ""),
-        )
+        code = said(message, "code", "err_code", "variant")
+        return self.refused(code, said(message, "description", "err_msg", "message"))
 
 
 class DeepgramStt(_Deepgram, WebsocketStt):
@@ -87,12 +85,12 @@ class DeepgramStt(_Deepgram, WebsocketStt):
                 yield self._error(message)
 
     def _results(self, message: dict[str, Any]) -> Iterator[Signal]:
-        architecture = message.get("metadata", {}).get("model_info", {}).get("arch")
-        if architecture and not self.model.startswith(f"{architecture}-"):
+        architecture = within(message, "metadata", "model_info", "arch")
+        if not self.model.startswith(f"{architecture}-"):
             yield from self.model_named(architecture)
-        text = message["channel"]["alternatives"][0]["transcript"]
+        text = text_at(message["channel"]["alternatives"][0], "transcript")
         if message.get("is_final"):
-            yield Final(text)
+            yield Final(text, _stretch(message))
         elif text:
             yield Partial(text)
 
@@ -145,7 +143,7 @@ class DeepgramFluxStt(_Deepgram, WebsocketStt):
                 yield self._error(message)
 
     def _turn(self, message: dict[str, Any]) -> Iterator[Signal]:
-        event, text = message["event"], message["transcript"]
+        event, text = message["event"], text_at(message, "transcript")
         heard_s = float(message["audio_window_end"])
         self._in_turn = event != "EndOfTurn" and (self._in_turn or event == "StartOfTurn" or bool(text))
         if event == "EndOfTurn":
@@ -179,3 +177,9 @@ class DeepgramTts(_Deepgram, WebsocketTts):
                 yield from self.finished()
             case "Error":
                 yield self._error(message)
+
+
+def _stretch(message: Mapping[str, Any]) -> str | None:
+    """Name the stretch of the recording that a result is about: results have no ids, but no two share one."""
+    start, duration = message.get("start"), message.get("duration")
+    return f"{duration} s from {start} s" if start is not None and duration else None

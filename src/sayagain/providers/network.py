@@ -53,7 +53,16 @@ from sayagain.providers.access import (
     WebsocketRequest,
 )
 from sayagain.providers.codec import AudioBegins, AudioChunk, Done, Refused, Signal, SttCodec, TtsCodec
-from sayagain.providers.refusals import CLOSES, ERRORS, Rule, described, described_value, plain_code, status_rule
+from sayagain.providers.refusals import (
+    CLOSES,
+    ERRORS,
+    Rule,
+    described,
+    described_value,
+    plain_code,
+    status_rule,
+    worded,
+)
 from sayagain.providers.wav_stream import WavStream
 from sayagain.records import AudioFormat, FailureKind, Item, Setting, Target
 
@@ -103,15 +112,18 @@ class NetworkCodec:
     ) -> Refused:
         """Return the signal for an error the provider reports by its own code, by an HTTP status, or by both.
 
-        The kind is that of the code when a table has it, else that of the status, else `otherwise`. A code that
-        is the number of an HTTP error counts as a status.
+        The kind is that of the code when a table has it, else that of the status, else what the code's words say,
+        else `otherwise`. A code that is the number of an HTTP error counts as a status.
         """
         name = self._harmless(plain_code(code)) or ""
         if status is None and name.isdecimal() and 400 <= int(name) < 600:
             name, status = "", int(name)
         rule = self.error_rules.get(name) or ERRORS.get(name)
         if rule is None:
-            rule = Rule(otherwise) if status is None else self.status_rules.get(status) or status_rule(status)
+            if status is None:
+                rule = worded(name) or Rule(otherwise)
+            else:
+                rule = self.status_rules.get(status) or status_rule(status)
         label = " ".join(part for part in ("" if status is None else str(status), name) if part)
         return Refused(rule.kind, message, label or None, rule.retryable, retry_after_s)
 

@@ -57,6 +57,15 @@ ERRORS: Mapping[str, Rule] = {
 }
 """Error codes that several providers share. Quota often comes as a 429, so a code wins over its status."""
 
+_WORDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
+    (FailureKind.RATE_LIMITED, re.compile("rate_?limit|too_many|concurren|throttl")),
+    (FailureKind.QUOTA, re.compile("quota|credit|insufficient_funds|payment|billing|balance")),
+    (FailureKind.AUTH, re.compile("auth|api_key|forbidden|permission|credential")),
+    (FailureKind.CONNECTION_LOST, re.compile("session_(has_)?(expired|timeout|timed_out)")),
+    (FailureKind.BAD_REQUEST, re.compile("invalid|malformed|unsupported|bad_request|not_found")),
+)
+"""What the words of a code mean, in the order in which they are looked for."""
+
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}|\d{1,6}")
 _DESCRIPTIONS = ("message", "err_msg", "error_message", "detail", "details", "reason", "description", "title")
 _CODES = ("code", "err_code", "error_code", "status", "type", "error_type", "slug")
@@ -69,6 +78,12 @@ def status_rule(status: int) -> Rule:
     if status >= 500:
         return Rule(FailureKind.SERVER_ERROR)
     return Rule(FailureKind.BAD_REQUEST if status >= 400 else FailureKind.PROTOCOL)
+
+
+def worded(code: str) -> Rule | None:
+    """Return what a code that is in no table seems to say, by the words it is made of, or None."""
+    words = re.sub(r"[^a-z]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", code).casefold())
+    return next((Rule(kind) for kind, pattern in _WORDS if pattern.search(words)), None)
 
 
 def plain_code(value: Any) -> str | None:

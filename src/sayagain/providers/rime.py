@@ -11,7 +11,8 @@ from typing import Any
 from sayagain.providers.access import Access, Closed, WebsocketFrame, WebsocketRequest
 from sayagain.providers.codec import Signal
 from sayagain.providers.network import WebsocketTts, compact, said, text_at
-from sayagain.records import Item, Target
+from sayagain.providers.refusals import worded
+from sayagain.records import FailureKind, Item, Target
 
 
 class RimeTts(WebsocketTts):
@@ -59,7 +60,12 @@ class RimeTts(WebsocketTts):
                 if self._whole:
                     yield from self.finished()
             case "error":
-                yield self.refused(None, said(message, "message"))
+                yield self._error(said(message, "message"))
+
+    def _error(self, text: str) -> Signal:
+        """Read an error: it has no code, so that its words have to do."""
+        rule = worded(text)
+        return self.refused(None, text, otherwise=FailureKind.SERVER_ERROR if rule is None else rule.kind)
 
     def closed(self, close: Closed) -> Iterable[Signal]:
         """Read a normal close as the end when every piece is done."""

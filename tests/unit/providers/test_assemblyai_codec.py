@@ -126,6 +126,11 @@ def test_another_model_is_a_mismatch() -> None:
     assert verdict(heard(codec(), begin)) == (FailureKind.MODEL_MISMATCH, None, False)
 
 
+def test_a_model_whose_name_cannot_be_asked_for_is_no_mismatch() -> None:
+    begin = {"type": "Begin", "id": "x", "configuration": {"model": "streaming-en-2026-03-large"}}
+    assert heard(codec(), begin) == []
+
+
 @pytest.mark.parametrize("more", [{}, {"configuration": None}, {"configuration": {"model": None}}])
 def test_a_model_that_is_not_named_is_no_mismatch(more: dict[str, Any]) -> None:
     assert heard(codec(), {"type": "Begin", "id": "x", **more}) == []

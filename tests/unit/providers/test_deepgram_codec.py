@@ -54,6 +54,29 @@ def test_finals_partials_and_the_end_are_told_apart() -> None:
     assert list(codec.receive(Closed(1000))) == []
 
 
+def test_a_stretch_of_the_recording_has_one_segment_however_often_it_is_repeated() -> None:
+    codec = DeepgramStt(target(model="nova-3"), ITEM, ACCESS)
+    frames = [results("ten", is_final=True, start=0.5, duration=1.0)] * 2
+    first, again = (signal for frame in frames for signal in codec.receive(frame))
+    assert first == again == Final("ten", "1.0 s from 0.5 s")
+    (later,) = codec.receive(results("ten", is_final=True, start=1.5, duration=1.0))
+    (empty,) = codec.receive(results("", is_final=True, start=2.5, duration=0))
+    assert later != first
+    assert empty == Final("")
+
+
+def test_a_result_without_metadata_names_no_model() -> None:
+    codec = DeepgramStt(target(model="nova-3"), ITEM, ACCESS)
+    assert list(codec.receive(results("ten", is_final=True, metadata=None))) == [Final("ten")]
+
+
+def test_a_result_without_a_text_makes_no_sense() -> None:
+    codec = DeepgramStt(target(model="nova-3"), ITEM, ACCESS)
+    frame = json.dumps({"type": "Results", "is_final": True, "channel": {"alternatives": [{"transcript": None}]}})
+    with pytest.raises(TypeError):
+        list(codec.receive(frame))
+
+
 @pytest.mark.parametrize(
     ("asked", "arch", "mismatch"),
     [("nova-3", "nova-3", False), ("nova-3-medical", "nova-3", False), ("nova-3", "nova-2", True)],

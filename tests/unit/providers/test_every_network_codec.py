@@ -34,6 +34,18 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
         {"type": "error", "title": "x", "message": "no", "error_code": "x", "status_code": 429},
         {"type": "done"},
     ],
+    "deepgram": [
+        {
+            "type": "Results",
+            "is_final": True,
+            "channel": {"alternatives": [{"transcript": "x"}]},
+            "metadata": {"model_info": {"arch": "nova-3"}},
+        },
+        {"type": "TurnInfo", "event": "EndOfTurn", "turn_index": 0, "transcript": "x", "audio_window_end": 1.5},
+        {"type": "Metadata", "model_name": "x"},
+        {"type": "Error", "variant": "x", "code": "x", "description": "no"},
+        {"type": "Flushed"},
+    ],
     "elevenlabs": [
         {"message_type": "session_started", "config": {"model_id": "x"}},
         {"message_type": "partial_transcript", "text": "x"},

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sayagain.providers.access import Access, Closed, HttpError
 from sayagain.providers.deepgram import DeepgramStt
-from sayagain.providers.refusals import described
+from sayagain.providers.refusals import described, worded
 from sayagain.records import Benchmark, FailureKind, Item, Target
 
 ITEM = Item(id="one", text="ten of clubs", sha256="0" * 64)
@@ -44,6 +44,37 @@ def test_the_shapes_of_errors_in_use_are_read(body: object, expected: tuple[str 
 def test_a_page_of_html_has_no_message_and_plain_text_is_its_own() -> None:
     assert described("<html><body>secret page</body></html>") == (None, "")
     assert described("  upstream\n went away ") == (None, "upstream went away")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("RATE_LIMITED", FailureKind.RATE_LIMITED),
+        ("TooManyRequests", FailureKind.RATE_LIMITED),
+        ("concurrency_quota_exceeded", FailureKind.RATE_LIMITED),
+        ("quota", FailureKind.QUOTA),
+        ("insufficient_credits", FailureKind.QUOTA),
+        ("UNAUTHORIZED", FailureKind.AUTH),
+        ("invalid_api_key", FailureKind.AUTH),
+        ("session_expired", FailureKind.CONNECTION_LOST),
+        ("InvalidSampleRate", FailureKind.BAD_REQUEST),
+        ("voice.not_found", FailureKind.BAD_REQUEST),
+    ],
+)
+def test_a_code_in_no_table_means_what_its_words_say(code: str, kind: FailureKind) -> None:
+    rule = worded(code)
+    assert rule is not None
+    assert rule.kind is kind
+    assert codec().refused(code, "no").kind is kind
+
+
+@pytest.mark.parametrize("code", ["INTERNAL", "E0100", "4711", ""])
+def test_a_code_without_words_says_nothing(code: str) -> None:
+    assert worded(code) is None
+
+
+def test_words_do_not_overrule_a_status() -> None:
+    assert codec().refused("auth_backend_down", "no", status=503).kind is FailureKind.SERVER_ERROR
 
 
 @given(

@@ -85,6 +85,20 @@ async def test_a_synthesis_that_is_not_whole_is_a_failure(then: list[Any], kind:
     assert (failure.kind, failure.phase) == (kind, Phase.RECEIVE)
 
 
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Unauthorized: check the API key", FailureKind.AUTH),
+        ("out of credits", FailureKind.QUOTA),
+        ("Too many concurrent requests", FailureKind.RATE_LIMITED),
+        ("Invalid speaker", FailureKind.BAD_REQUEST),
+        ("something broke", FailureKind.SERVER_ERROR),
+    ],
+)
+def test_an_error_means_what_its_words_say(message: str, kind: FailureKind) -> None:
+    assert verdict(heard(codec(), {"type": "error", "message": message}))[0] is kind
+
+
 def test_an_error_has_no_code_and_a_close_and_a_refused_upgrade_have_theirs() -> None:
     assert verdict(heard(codec(), {"type": "error", "message": "no"})) == (FailureKind.SERVER_ERROR, None, True)
     assert verdict(heard(codec(), Closed(1008, "no"))) == (FailureKind.BAD_REQUEST, "1008", False)
