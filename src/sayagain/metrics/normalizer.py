@@ -1,7 +1,7 @@
 """The two forms in which transcripts are compared: sayagain's own, and Whisper's English rules unchanged.
 
-Both are cached, because cases run item by item: the references in use at one time are few, and a reference is
-normalized once for all targets.
+Both are cached: a reference is normalized once for all targets, and for all repeats, which the shuffled order of a
+run sets far apart.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from sayagain.metrics import normalization
 
-CACHED_TEXTS = 256
+CACHED_TEXTS = 4096
 """Texts kept normalized, of each form."""
 
 
