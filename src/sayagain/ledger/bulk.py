@@ -1,8 +1,8 @@
 """Many rows at once into one table: the only statements that do not go through SQLAlchemy's own insert.
 
 Measured in cases a second, a case being ten rows committed 256 cases at a time: `connection.execute(insert(),
-dicts)` reaches 5,000 on SQLite and 3,600 on PostgreSQL, almost all of it spent on building parameters in Python;
-the driver's executemany on tuples 13,000 on SQLite and 4,000 on PostgreSQL; COPY 8,000 on PostgreSQL.
+dicts)` reached 5,000 on SQLite and 3,700 on PostgreSQL, almost all of it spent on building parameters in Python;
+executemany on tuples 13,000 and 6,500; COPY 16,800 on PostgreSQL. docs/ledger.md has the figures with everything.
 """
 
 from collections.abc import Sequence

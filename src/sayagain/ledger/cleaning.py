@@ -13,7 +13,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any
 
 import msgspec
 
@@ -23,15 +23,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_NUL = b"\\u0000"
 
 
-@overload
-def clean_text(text: str) -> str: ...
-@overload
-def clean_text(text: None) -> None: ...
-@overload
-def clean_text(text: str | None) -> str | None: ...
-def clean_text(text: str | None) -> str | None:
+def clean_text(text: str) -> str:
+    """Return a text that every database can hold."""
+    return _UNSTORABLE.sub(REPLACEMENT, text)
+
+
+def clean_optional(text: str | None) -> str | None:
     """Return a text that every database can hold; None stays None."""
-    return None if text is None else _UNSTORABLE.sub(REPLACEMENT, text)
+    return None if text is None else clean_text(text)
 
 
 def clean_json(value: Any) -> str:
@@ -58,8 +57,8 @@ def clean_lag(value: float) -> float:
 def clean_value(value: float | None, reason: str | None) -> tuple[float | None, str | None]:
     """Return a metric's value and reason; a value that is not finite is null and its reason says so."""
     if value is None or math.isfinite(value):
-        return value, clean_text(reason)
-    return None, clean_text(reason) or f"the value was not finite: {value}"
+        return value, clean_optional(reason)
+    return None, clean_optional(reason) or f"the value was not finite: {value}"
 
 
 def clean_detail(detail: Mapping[str, float] | None) -> str | None:

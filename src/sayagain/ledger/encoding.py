@@ -8,7 +8,15 @@ from typing import Any
 
 import msgspec
 
-from sayagain.ledger.cleaning import clean_detail, clean_json, clean_lag, clean_number, clean_text, clean_value
+from sayagain.ledger.cleaning import (
+    clean_detail,
+    clean_json,
+    clean_lag,
+    clean_number,
+    clean_optional,
+    clean_text,
+    clean_value,
+)
 from sayagain.records import (
     Attempt,
     AudioFormat,
@@ -58,7 +66,7 @@ def case_row(run_pk: int, scored: ScoredCase, failure: Failure | None) -> Row:
         case.repeat,
         scored.status.value,
         *_failure_row(failure),
-        clean_text(trace.transcript),
+        clean_optional(trace.transcript),
         len(scored.finished.attempts),
         clean_text(trace.started),
         _connect_ms(trace),
@@ -147,10 +155,10 @@ def _failure_row(failure: Failure | None) -> Row:
     return (
         failure.kind.value,
         failure.phase.value,
-        clean_text(failure.code),
+        clean_optional(failure.code),
         clean_text(failure.message),
         failure.retryable,
-        clean_text(failure.fingerprint),
+        clean_optional(failure.fingerprint),
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, insert, select, update
 
 from sayagain.errors import LedgerError, UsageError
 from sayagain.ledger import interrupted, migrating
-from sayagain.ledger.cleaning import clean_json, clean_text
+from sayagain.ledger.cleaning import clean_json, clean_optional, clean_text
 from sayagain.ledger.clock import database_now, iso
 from sayagain.ledger.engine import build_engine, limit_lock_wait, writing
 from sayagain.ledger.finding import find_run
@@ -179,7 +179,7 @@ class Ledger:
         if status is RunStatus.RUNNING:
             raise ValueError("running is not a final status")
         running = (run.c.run_id == run_id) & (run.c.status == RunStatus.RUNNING.value)
-        values = {"status": status.value, "reason": clean_text(reason), "finished": iso(time.time())}
+        values = {"status": status.value, "reason": clean_optional(reason), "finished": iso(time.time())}
         with self._writing() as connection:
             return connection.execute(update(run).where(running).values(values)).rowcount == 1
 
