@@ -93,15 +93,15 @@ def _compare(
     seed: int,
     settings: "Settings",
 ) -> "Comparison":
-    from sayagain.analysis.clusters import speakers
     from sayagain.analysis.comparison import PERCENTILES, compare_runs, compare_targets
     from sayagain.analysis.gates import percentiles_of
+    from sayagain.analysis.items import local_items
     from sayagain.analysis.sources import opened_run
 
     percentiles = tuple(dict.fromkeys((*PERCENTILES, *percentiles_of(gates))))
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(opened_run(run, settings.db)) for run in runs]
-        clusters = speakers((run.header for run in opened), Path(settings.datasets_dir))
+        clusters = local_items((run.header for run in opened), Path(settings.datasets_dir)).speakers()
         if targets:
             return compare_targets(opened[0], *targets, clusters=clusters, percentiles=percentiles, seed=seed)
         return compare_runs(opened[0], opened[1], clusters=clusters, percentiles=percentiles, seed=seed)

@@ -45,16 +45,34 @@ def list_(db: str | None, limit: int, *, as_json: bool) -> None:
 @click.argument("run")
 @click.option("--failed", is_flag=True, help="Show each failed case with its attempts.")
 @click.option("--transcripts", is_flag=True, help="Show what was heard, too: transcripts may be confidential.")
+@click.option(
+    "--errors", is_flag=True, help="Show the most frequent substitutions, deletions and insertions of each target."
+)
 @_as_json
 @options.db
-def show(db: str | None, run: str, *, failed: bool, transcripts: bool, as_json: bool) -> None:
+@options.setting("datasets_dir", metavar="DIR")
+def show(
+    db: str | None,
+    datasets_dir: str | None,
+    run: str,
+    *,
+    failed: bool,
+    transcripts: bool,
+    errors: bool,
+    as_json: bool,
+) -> None:
     """Show what happened in a run: what was planned, how its cases ended, and its failures by cause.
 
-    RUN is a run id, the beginning of one, or 'latest'.
+    RUN is a run id, the beginning of one, or 'latest'. With --errors, words of your references and transcripts
+    are shown; the references are those of the datasets on this machine.
     """
+    from pathlib import Path
+
+    from sayagain.config import load_settings
     from sayagain.report.runs import Shown, print_run, print_run_json
 
-    shown = Shown(failed=failed, transcripts=transcripts)
+    settings = load_settings({"datasets_dir": datasets_dir})
+    shown = Shown(failed=failed, transcripts=transcripts, errors=errors, datasets_dir=Path(settings.datasets_dir))
     with _opened(db) as ledger:
         (print_run_json if as_json else print_run)(ledger, run, shown)
 

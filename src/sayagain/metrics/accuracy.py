@@ -4,7 +4,7 @@ Substitutions (S), deletions (D) and insertions (I) are those of a minimal edit 
 (Levenshtein 1966), as jiwer counts them. N is the length of the normalized reference.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,6 +42,14 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> EditCounts:
         else:
             insertions += 1
     return EditCounts(substitutions, deletions, insertions, len(reference))
+
+
+def mistakes(reference: Sequence[str], hypothesis: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
+    """Yield what `align` counts: a substitution as (said, heard), a deletion as (said, None), (None, heard)."""
+    for tag, source, destination in Levenshtein.editops(reference, hypothesis).as_list():
+        said = None if tag == "insert" else reference[source]
+        heard = None if tag == "delete" else hypothesis[destination]
+        yield said, heard
 
 
 def primary_metric(language: str) -> str:

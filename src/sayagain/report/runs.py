@@ -4,19 +4,27 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sayagain.analysis.items import LocalItems, local_items
+from sayagain.analysis.mistakes import Mistakes, count_mistakes
 from sayagain.artifact.buckets import BucketTally
 from sayagain.ledger import CaseView, Ledger, RunView, TargetCounts
 from sayagain.ledger.lineage import Lineage, Relative
 from sayagain.records import Attempt, Bucket, Failure, Record, RunStatus, Status
+from sayagain.report.mistakes import mistake_parts
+from sayagain.report.printable import printable
 
 PLAIN_WIDTH = 160
 """Columns of a table that does not go to a terminal."""
+
+MOST_MISTAKES = 20
+"""Substitutions, deletions and insertions that are listed for each target."""
 
 _STYLES = {
     RunStatus.RUNNING: "cyan",
@@ -29,16 +37,22 @@ _STYLES = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a run is asked for beyond its counts: failed cases one by one, and transcripts."""
+    """What of a run is asked for beyond its counts: failed cases one by one, transcripts, and mistakes.
+
+    Mistakes need the references of the built-in datasets and of those in `datasets_dir`.
+    """
 
     failed: bool = False
     transcripts: bool = False
+    errors: bool = False
+    datasets_dir: Path = Path("datasets")
 
 
 class RunDocument(Record, frozen=True, kw_only=True):
     """What `sayagain runs show --json` prints; with --failed, `failed` follows with every failed case.
 
     `failures` groups failed cases by cause, largest first; `failures_unlisted` counts those in no group shown.
+    `errors` is null unless asked for.
     """
 
     run: RunView
@@ -46,6 +60,7 @@ class RunDocument(Record, frozen=True, kw_only=True):
     failures: tuple[Bucket, ...]
     failures_unlisted: int
     lineage: Lineage
+    errors: Mistakes | None = None
 
 
 def print_runs(runs: Sequence[RunView], *, as_json: bool) -> None:
@@ -69,6 +84,10 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
         console.print(failures_table(document.failures))
     if document.failures_unlisted:
         console.print(f"{document.failures_unlisted} failures of other causes are not listed")
+    if shown.errors:
+        here = _items(document, shown)
+        for part in mistake_parts(_mistakes(ledger, document, here), here.missing):
+            console.print(part, soft_wrap=isinstance(part, Text))
     if shown.failed:
         for case in shown_cases(ledger, document.run.run_id, shown):
             for line in case_lines(case):
@@ -78,6 +97,9 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
 def print_run_json(ledger: Ledger, selector: str, shown: Shown) -> None:
     """Print one run as a JSON document, its failed cases one after the other as they are read."""
     document = document_of(ledger, selector)
+    if shown.errors:
+        found = _mistakes(ledger, document, _items(document, shown))
+        document = msgspec.structs.replace(document, errors=found)
     encoded = msgspec.json.encode(document).decode()
     if not shown.failed:
         sys.stdout.write(_pretty(encoded.encode()) + "\n")
@@ -103,6 +125,14 @@ def document_of(ledger: Ledger, selector: str) -> RunDocument:
         failures_unlisted=unlisted,
         lineage=ledger.lineage(run.run_id),
     )
+
+
+def _items(document: RunDocument, shown: Shown) -> LocalItems:
+    return local_items([document.run.header], shown.datasets_dir)
+
+
+def _mistakes(ledger: Ledger, document: RunDocument, here: LocalItems) -> Mistakes:
+    return count_mistakes(ledger.cases(document.run.run_id), here.items, MOST_MISTAKES)
 
 
 def shown_cases(ledger: Ledger, run_id: str, shown: Shown) -> Iterator[CaseView]:
@@ -195,11 +225,6 @@ def duration(started: str, finished: str | None) -> str:
     except (ValueError, TypeError):
         return "-"
     return str(timedelta(seconds=max(0, round(took.total_seconds()))))
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that a terminal would obey; a provider may have sent them."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def _facts(run: RunView) -> Iterator[tuple[str, str]]:
