@@ -11,6 +11,7 @@ from sayagain.config import Settings
 from sayagain.engines.endpoint import EngineEndpoint
 from sayagain.engines.registry import ENGINES, EngineInfo
 from sayagain.errors import UsageError
+from sayagain.logs import logger
 from sayagain.providers.catalog import entries
 from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
 from sayagain.records import Benchmark, Limits, Setting, Target
@@ -33,6 +34,8 @@ async def select(settings: Settings) -> tuple[Candidate, ...]:
     local = tuple(local_candidate(info) for info in ENGINES)
     if settings.models is None:
         chosen = [candidate for candidate in local if candidate.missing is None]
+        for skipped in (candidate for candidate in local if candidate.missing is not None):
+            logger().info("engine_skipped", target=skipped.target.key, reason=skipped.missing)
         if not chosen:
             raise UsageError("No speech engine is installed: pip install 'sayagain[local,gpl]', or name --models.")
     else:
