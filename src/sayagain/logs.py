@@ -1,8 +1,8 @@
 """Logging: events with stable names on stderr, readable on a terminal and JSON lines elsewhere.
 
-Event names are part of the interface: engine_skipped, run_started, case_retried, case_failed, ledger_retried, run_stopping,
-run_finished, run_artifact_directory_unusable, run_artifact_written, run_artifact_write_failed, run_fault. No event
-carries a transcript, a prompt or a secret.
+Event names are part of the interface: engine_skipped, run_started, case_retried, case_failed, ledger_retried,
+run_stopping, run_finished, run_artifact_directory_unusable, run_artifact_written, run_artifact_write_failed,
+run_fault. No event carries a transcript, a prompt or a secret.
 """
 
 import sys
