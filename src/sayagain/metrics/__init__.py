@@ -40,7 +40,7 @@ ERROR_RATES = ("wer", "cer", "wer_whisper")
 
 _STREAMING_STT = ("ttft", "ttfs", "finalization", "audio_to_final", *ERROR_RATES)
 _BATCH_STT = ("finalization", "audio_to_final", "rtfx", *ERROR_RATES)
-_TTS = ("ttfa", "synthesis", "rtf", "stall")
+_TTS = ("ttfa", "synthesis", "rtf", "stall", "leading_silence", "trailing_silence", "clipping", "loudness")
 
 
 def owed(target: Target) -> tuple[str, ...]:
@@ -77,9 +77,9 @@ def score(finished: FinishedCase) -> tuple[Result, ...]:
 @cache
 def _computations(benchmark: Benchmark) -> Mapping[str, Computation]:
     if benchmark is Benchmark.TTS:
-        from sayagain.metrics import synthesis
+        from sayagain.metrics import sound, synthesis
 
-        return synthesis.COMPUTATIONS
+        return {**synthesis.COMPUTATIONS, **sound.COMPUTATIONS}
     from sayagain.metrics import accuracy, latency
 
     return {**latency.COMPUTATIONS, **accuracy.COMPUTATIONS}

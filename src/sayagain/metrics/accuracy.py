@@ -46,9 +46,9 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> EditCounts:
 
 def mistakes(reference: Sequence[str], hypothesis: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
     """Yield what `align` counts: a substitution as (said, heard), a deletion as (said, None), (None, heard)."""
-    for tag, source, destination in Levenshtein.editops(reference, hypothesis).as_list():
-        said = None if tag == "insert" else reference[source]
-        heard = None if tag == "delete" else hypothesis[destination]
+    for edit in Levenshtein.editops(reference, hypothesis):
+        said = None if edit.tag == "insert" else reference[edit.src_pos]
+        heard = None if edit.tag == "delete" else hypothesis[edit.dest_pos]
         yield said, heard
 
 

@@ -73,5 +73,9 @@ DEFINITIONS = (
     MetricInfo("synthesis", 1, "ms", _TTS, "text fully sent → last audio byte"),
     MetricInfo("rtf", 1, "x", _TTS, "synthesis ÷ audio duration"),
     MetricInfo("stall", 1, "ms", _TTS, "time a player that starts with the first chunk waits for more audio"),
+    MetricInfo("leading_silence", 1, "ms", _TTS, "audio before the first audible sample"),
+    MetricInfo("trailing_silence", 1, "ms", _TTS, "audio after the last audible sample"),
+    MetricInfo("clipping", 1, "%", _TTS, "samples in runs of three or more at full scale ÷ all samples"),
+    MetricInfo("loudness", 1, "dBFS", _TTS, "RMS from the first to the last audible sample", "none"),
 )
 """Every metric in the order in which tables show them."""

@@ -12,7 +12,7 @@ from sayagain.metrics.landmarks import NS_PER_MS, Landmarks
 from sayagain.metrics.playback import Playback, play
 from sayagain.records import AudioFormat, Item, Trace
 
-__all__ = ["COMPUTATIONS", "is_silent", "rtf", "stall", "synthesis", "ttfa"]
+__all__ = ["COMPUTATIONS", "audio_format_of", "is_silent", "rtf", "stall", "synthesis", "ttfa"]
 
 _MS_PER_S = 1_000
 
@@ -25,7 +25,7 @@ def ttfa(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
     sample in the audio. See docs/decisions/0003-one-playback-model.md.
     """
     text_sent_ns = _text_sent_ns(landmarks)
-    audio_format = _audio_format(trace)
+    audio_format = audio_format_of(trace)
     playback = _playback(landmarks, audio_format)
     if sum(size for _, size in landmarks.audio) != len(trace.audio):
         raise CannotMeasureError("the audio is not as long as the chunks that were received")
@@ -50,14 +50,14 @@ def synthesis(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
 
 def rtf(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
     """Real-time factor: synthesis ÷ duration of the audio; below 1 is faster than it plays."""
-    audio_format = _audio_format(trace)
+    audio_format = audio_format_of(trace)
     audio_ms = _playback(landmarks, audio_format).frames * _MS_PER_S / audio_format.rate
     return Measurement(_synthesis_ms(landmarks) / audio_ms, detail={"audio_ms": audio_ms})
 
 
 def stall(item: Item, trace: Trace, landmarks: Landmarks) -> Measurement:
     """Silence heard because the buffer ran dry, in ms; the detail has the number of stalls and the longest."""
-    playback = _playback(landmarks, _audio_format(trace))
+    playback = _playback(landmarks, audio_format_of(trace))
     detail = {"count": float(playback.stalls), "longest_ms": playback.longest_stall_ns / NS_PER_MS}
     return Measurement(playback.stall_ns / NS_PER_MS, detail=detail)
 
@@ -74,7 +74,8 @@ def _synthesis_ms(landmarks: Landmarks) -> float:
     return (landmarks.audio[-1][0] - _text_sent_ns(landmarks)) / NS_PER_MS
 
 
-def _audio_format(trace: Trace) -> AudioFormat:
+def audio_format_of(trace: Trace) -> AudioFormat:
+    """Return the format of a trace's audio; raise CannotMeasureError when it is unknown or makes no sense."""
     audio_format = trace.audio_format
     if audio_format is None or audio_format.rate <= 0 or audio_format.frame_bytes <= 0:
         raise CannotMeasureError("the format of the audio is unknown")

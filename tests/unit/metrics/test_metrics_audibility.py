@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayagain.metrics.audibility import THRESHOLD_DBFS, first_audible_frame
+from sayagain.metrics.audibility import THRESHOLD_DBFS, first_audible_frame, last_audible_frame
 from sayagain.metrics.synthesis import is_silent
 from sayagain.records import AudioFormat
 
@@ -79,3 +79,24 @@ def test_more_silence_in_front_moves_the_first_audible_sample_by_at_most_one_win
     found = first_audible_frame(pcm, audio_format)
     assert found is not None
     assert lead <= found <= lead + rate // 100 + 1
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_sound_before_silence_is_found_to_its_last_sample(rate: int) -> None:
+    sound = tone(rate, 0.1, -20)
+    pcm = np.concatenate([sound, silence(rate, 0.2345)]).tobytes()
+    last = last_audible_frame(pcm, AudioFormat(rate=rate))
+    assert last is not None
+    assert last == np.flatnonzero(np.abs(sound.astype(int)) >= 32_768 * 10 ** (THRESHOLD_DBFS / 20))[-1]
+
+
+@given(st.lists(st.sampled_from([0, 0, 0, 50, 200, 20_000, -32_768]), max_size=40), st.integers(0, 200))
+def test_the_last_audible_sample_is_that_of_a_search_through_every_window(levels: list[int], tail: int) -> None:
+    audio = np.concatenate([np.repeat(np.array(levels, dtype="<i2"), 60), np.zeros(tail, dtype="<i2")])
+    limit = 32_768 * 10 ** (THRESHOLD_DBFS / 20)
+    expected = None
+    for begin in range(0, len(audio), 160):
+        window = audio[begin : begin + 160].astype(float)
+        if np.sqrt(np.sum(window**2) / 160) >= limit:
+            expected = begin + int(np.flatnonzero(np.abs(window) >= limit)[-1])
+    assert last_audible_frame(audio.tobytes(), MONO_16K) == expected

@@ -8,7 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from sayagain import metrics
-from sayagain.metrics import accuracy, latency, normalization, synthesis
+from sayagain.metrics import accuracy, latency, normalization, sound, synthesis
 from sayagain.metrics.definitions import Measurement
 from sayagain.records import (
     Benchmark,
@@ -61,11 +61,20 @@ def test_a_batch_target_owes_rtfx_and_no_latency_counted_from_live_speech() -> N
 
 
 def test_a_tts_target_owes_the_synthesis_family() -> None:
-    assert metrics.owed(target(Benchmark.TTS)) == ("ttfa", "synthesis", "rtf", "stall")
+    assert metrics.owed(target(Benchmark.TTS)) == (
+        "ttfa",
+        "synthesis",
+        "rtf",
+        "stall",
+        "leading_silence",
+        "trailing_silence",
+        "clipping",
+        "loudness",
+    )
 
 
 def test_every_metric_that_can_be_owed_is_defined_for_its_benchmark_and_can_be_computed() -> None:
-    computable = {**latency.COMPUTATIONS, **accuracy.COMPUTATIONS, **synthesis.COMPUTATIONS}
+    computable = {**latency.COMPUTATIONS, **accuracy.COMPUTATIONS, **synthesis.COMPUTATIONS, **sound.COMPUTATIONS}
     assert set(computable) == set(metrics.METRICS)
     for some in (target(Benchmark.STT), target(Benchmark.STT, mode="batch"), target(Benchmark.TTS)):
         for name in metrics.owed(some):
