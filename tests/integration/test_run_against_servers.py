@@ -1,10 +1,15 @@
 """A whole run against Wyoming servers that behave and misbehave."""
 
+import base64
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from sayagain.datasets import load
 from support.commands import Cli, Standin, events, require_whole
 
 QUICK = ("--attempts", "1", "--final-timeout", "1", "--idle-timeout", "1", "--case-timeout", "20")
@@ -84,6 +89,23 @@ def test_a_passing_fault_is_tried_again_and_every_attempt_is_in_the_ledger(cli: 
     assert report["status"] == "succeeded"
     rows = [json.loads(line) for line in cli.artifact().read_text("utf-8").splitlines()]
     assert {row["attempts"] for row in rows if row["record"] == "result"} == {2}
+
+
+def test_nothing_secret_or_said_is_in_the_log_the_artifact_or_the_failures_of_the_ledger(
+    cli: Cli, standin: Standin
+) -> None:
+    canary = "sk-canary-0123456789abcdef"
+    cli.env["DEEPGRAM_API_KEY"] = canary
+    done = cli("run", "--models", standin("leak,ok"), "--kind", "tts", "--sample", "3", *QUICK)
+    shown = cli("runs", "show", "latest", "--failed").stdout + cli("artifact", "show", str(cli.artifact())).stdout
+    with closing(sqlite3.connect(cli.folder / "sayagain.db")) as database:
+        kept = str(database.execute("SELECT failure_message, failure_code FROM attempt").fetchall())
+    prompts = [item.text for item in load("prompts-30", cli.folder).items]
+    for text in (done.stdout, done.stderr, shown, kept, cli.artifact().read_text("utf-8")):
+        for secret in (canary, *prompts):
+            for spelling in (secret, quote(secret), base64.b64encode(secret.encode()).decode()):
+                assert spelling.casefold() not in text.casefold()
+    assert '"no:' in done.stderr
 
 
 def test_the_log_names_every_event_of_the_run(cli: Cli, standin: Standin) -> None:

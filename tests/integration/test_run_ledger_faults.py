@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def wait_for_event(process: subprocess.Popen[str], name: str) -> None:
 
 def test_a_ledger_that_refuses_a_write_fails_the_run_loudly(cli: Cli, standin: Standin) -> None:
     cli("db", "upgrade")
-    with sqlite3.connect(cli.folder / "sayagain.db") as database:
+    with closing(sqlite3.connect(cli.folder / "sayagain.db")) as database:
         database.execute(REFUSE_THE_FOURTH)
     report = cli.json("run", "--models", standin("ok"), *QUICK, "--ledger-timeout", "1", code=1)
     assert report["status"] == "failed"

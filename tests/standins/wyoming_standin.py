@@ -7,12 +7,15 @@ prints is its port. It ends when its input ends.
 """
 
 import asyncio
+import base64
+import json
 import math
 import struct
 import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 from wyoming.asr import Transcript, TranscriptChunk, TranscriptStart, TranscriptStop
 from wyoming.audio import AudioChunk, AudioStart, AudioStop
@@ -22,6 +25,15 @@ from wyoming.info import AsrModel, AsrProgram, Attribution, Describe, Info, TtsP
 
 RATE = 16_000
 NOBODY = Attribution(name="test", url="")
+
+
+CANARY = "sk-canary-0123456789abcdef"
+"""A secret of the client's that a careless server quotes."""
+
+
+def everything(said: str) -> str:
+    encoded = base64.b64encode(said.encode()).decode()
+    return f"{said} {said.upper()} {quote(said)} {encoded} {json.dumps(said)}"
 
 
 def describe() -> Event:
@@ -62,7 +74,7 @@ class Conversation:
                     await self.transcribe(self.script.next())
                     return
                 elif event.type == "synthesize":
-                    await self.synthesize(self.script.next())
+                    await self.synthesize(self.script.next(), str(event.data.get("text")))
                     return
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
@@ -103,7 +115,10 @@ class Conversation:
             await self.send(Transcript(text="ten of clubs").event(), TranscriptStop().event())
         return await self.hold()
 
-    async def synthesize(self, word: str) -> None:
+    async def synthesize(self, word: str, text: str) -> None:
+        if word == "leak":
+            await self.send(Error(text=f"no: {everything(CANARY)} {everything(text)}", code="boom").event())
+            return await self.hold()
         if word == "error":
             await self.send(Error(text="no voice today", code="bad-request").event())
             return await self.hold()
