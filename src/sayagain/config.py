@@ -68,8 +68,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ledger_timeout: Annotated[PositiveSeconds, _doc("Seconds for which a refused ledger write is retried.")] = 30.0
     db: Annotated[str, _doc("Ledger: a database URL, SQLite or PostgreSQL.")] = "sqlite:///sayagain.db"
     artifact_dir: Annotated[
-        str | None, _doc("Directory for the JSONL artifact of each run. Unset: none is written.")
+        str | None,
+        _doc(
+            "Where the JSONL artifact of each run goes: a directory, or a URL such as s3://BUCKET/PREFIX. Unset: "
+            "none is written."
+        ),
     ] = None
+    require_artifact: Annotated[
+        bool, _doc("Refuse to start when the artifact cannot be written, and exit with 1 when it was not.")
+    ] = False
     artifact_hmac_key: Annotated[
         str | None, _doc("Key for the transcript digests in artifacts. Unset: plain SHA-256.")
     ] = None

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sayagain.analysis.cases import Run
+from sayagain.artifact.copies import local_copy
+from sayagain.artifact.places import is_url
 from sayagain.artifact.reading import read_artifact
 from sayagain.artifact.verification import verify
 from sayagain.errors import CorruptArtifactError, UsageError
@@ -15,13 +17,17 @@ _ARTIFACT_SUFFIX = ".jsonl"
 
 @contextmanager
 def opened_run(reference: str, db: str) -> Iterator[Run]:
-    """Open the run that a person named: an artifact by its path, else a run of the ledger at the URL `db`.
+    """Open the run that a person named: an artifact by its path or URL, else a run of the ledger at the URL `db`.
 
     Raises:
-        UsageError: There is neither such a file nor such a run.
+        UsageError: There is neither such a file nor such a run, or what a URL names cannot be copied.
         UnsupportedSchemaError: The artifact has a major version of the schema that is not read here.
         CorruptArtifactError: The artifact is damaged; it is checked as a whole before anything is read from it.
     """
+    if is_url(reference):
+        with local_copy(reference) as copy:
+            yield artifact_run(copy)
+        return
     path = Path(reference)
     if path.exists() or path.suffix == _ARTIFACT_SUFFIX or len(path.parts) > 1:
         yield artifact_run(path)

@@ -4,10 +4,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from sayagain.cli import options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sayagain.artifact.verification import Verification
 
 CORRUPT = 4
@@ -23,26 +26,24 @@ def command() -> None:
 
 @command.command()
 @click.argument("run", metavar="RUN")
-@click.option("--to", "artifact_dir", metavar="DIR", help="Where it goes. Default: RUN_ARTIFACT_DIR, or here.")
+@click.option("--to", "artifact_dir", metavar="DIR|URL", help="Where it goes. Default: RUN_ARTIFACT_DIR, or here.")
 @options.db
 def export(run: str, **flags: Any) -> None:
     """Write the artifact of a run that is in the ledger, at any time, whatever became of the run.
 
     RUN is a run's id, a unique beginning of it, or latest.
     """
-    from pathlib import Path
-
-    from sayagain.artifact.writing import check_directory
+    from sayagain.artifact.destinations import check_destination
     from sayagain.config import load_settings
     from sayagain.ledger import open_ledger
     from sayagain.runner.artifacts import export_run
 
     settings = load_settings(flags)
-    directory = Path(settings.artifact_dir or ".")
-    check_directory(directory)
+    place = settings.artifact_dir or "."
+    check_destination(place)
     with open_ledger(settings.db, create=False) as ledger:
         ledger.mark_interrupted()
-        click.echo(export_run(ledger, run, directory, settings.artifact_hmac_key))
+        click.echo(export_run(ledger, run, place, settings.artifact_hmac_key).location)
 
 
 @command.command()
@@ -59,10 +60,13 @@ def schema() -> None:
 def verify(files: tuple[str, ...], *, as_json: bool) -> None:
     """Recompute what can be of each FILE and name the first wrong line. Exit code 4 when one is wrong."""
     from sayagain.artifact import verify as verify_file
+    from sayagain.artifact.copies import local_copy
+    from sayagain.artifact.places import shown
 
     found = []
     for file in files:
-        result = verify_file(file)
+        with local_copy(file) as path:
+            result = msgspec.structs.replace(verify_file(path), path=shown(file))
         found.append(result)
         if not as_json:
             _print_verdict(result)
@@ -86,20 +90,24 @@ def show(file: str, bucket: str | None, target: str | None, *, failed: bool, as_
     With --failed, --bucket or --target it lists cases, those that are all of what is asked for. As JSON, that is
     one line for each case. What is whole of a torn file is shown, and the exit code is 4.
     """
-    if failed or bucket or target:
-        found = _list_cases(file, bucket, target, failed=failed, as_json=as_json)
-    else:
-        found = _show_overview(file, as_json=as_json)
-    if found:
+    from sayagain.artifact.copies import local_copy
+    from sayagain.artifact.places import shown
+
+    with local_copy(file) as path:
+        if failed or bucket or target:
+            corrupt = _list_cases(path, shown(file), bucket, target, failed=failed, as_json=as_json)
+        else:
+            corrupt = _show_overview(path, shown(file), as_json=as_json)
+    if corrupt:
         raise click.exceptions.Exit(CORRUPT)
 
 
-def _show_overview(file: str, *, as_json: bool) -> bool:
+def _show_overview(path: "Path", name: str, *, as_json: bool) -> bool:
     """Print the overview and say whether the file is corrupt."""
     from sayagain.artifact.overview import overview
     from sayagain.report.artifact import print_overview
 
-    view = overview(file)
+    view = msgspec.structs.replace(overview(path), path=name)
     if as_json:
         _print_json(view)
     else:
@@ -107,16 +115,18 @@ def _show_overview(file: str, *, as_json: bool) -> bool:
     return view.problem is not None
 
 
-def _list_cases(file: str, bucket: str | None, target: str | None, *, failed: bool, as_json: bool) -> bool:
+def _list_cases(
+    path: "Path", name: str, bucket: str | None, target: str | None, *, failed: bool, as_json: bool
+) -> bool:
     """Print the cases that are asked for and say whether the file is corrupt."""
     from sayagain.artifact.selection import select_cases
     from sayagain.artifact.verification import CheckedRows
     from sayagain.report.artifact import print_cases
 
-    checked = CheckedRows(file)
+    checked = CheckedRows(path)
     cases = select_cases(checked, failed=failed, bucket=bucket, target=target)
     count = sum(1 for case in cases if _print_json_line(case)) if as_json else print_cases(cases)
-    found = checked.verification
+    found = msgspec.structs.replace(checked.verification, path=name)
     if not found.ok:
         _print_verdict(found, error=True)
     elif not count:
@@ -161,6 +171,4 @@ def _print_json_line(value: object) -> bool:
 
 def _json(value: object, indent: int | None) -> str:
     """Return JSON in ASCII, so that nothing in a file can steer the terminal it is shown on."""
-    import msgspec
-
     return json.dumps(msgspec.to_builtins(value), indent=indent).replace("\x7f", "\\u007f")

@@ -11,7 +11,7 @@ from sayagain.config import load_settings
 
 @click.command()
 @options.db
-@options.setting("artifact_dir", metavar="DIR")
+@options.setting("artifact_dir", metavar="DIR|URL")
 @click.option("--reach", is_flag=True, help="Contact the providers' hosts too; no key is sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reach: bool, as_json: bool, **flags: Any) -> int:

@@ -1,6 +1,5 @@
 """`sayagain replay`: run exactly the failed cases of an artifact again."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +8,7 @@ from sayagain.cli import options
 
 
 @click.command(no_args_is_help=True)
-@click.argument("artifact", type=click.Path(path_type=Path))
+@click.argument("artifact", metavar="ARTIFACT|URL")
 @click.option(
     "--include",
     type=click.Choice(["not-run"]),
@@ -44,10 +43,11 @@ from sayagain.cli import options
 @options.setting("grace", type=float, metavar="S")
 @options.setting("ledger_timeout", type=float, metavar="S")
 @options.db
-@options.setting("artifact_dir", metavar="DIR")
+@options.setting("artifact_dir", metavar="DIR|URL")
+@options.setting("require_artifact", is_flag=True, default=None)
 @options.setting("datasets_dir", metavar="DIR")
 def command(
-    artifact: Path,
+    artifact: str,
     repeat: int,
     include: str | None,
     bucket: tuple[str, ...],
@@ -65,12 +65,13 @@ def command(
     parent. A poor score is no failure. Endpoints and keys come from the local configuration only: --models
     and --dataset say where a Wyoming server or a dataset is that the artifact can only name.
 
-    Exit code: 0 done, 1 the run failed, 2 nothing to replay or a key is missing, 3 something differs and was not
-    allowed, 4 a corrupt artifact, 130 or 143 stopped by a signal.
+    Exit code: 0 done, 1 the run failed or a required artifact was not written, 2 nothing to replay or a key is
+    missing, 3 something differs and was not allowed, 4 a corrupt artifact, 130 or 143 stopped by a signal.
     """
     import asyncio
 
     from sayagain import logs
+    from sayagain.artifact.copies import local_copy
     from sayagain.config import load_settings
     from sayagain.report.progress import display_for
     from sayagain.report.replay import report_plan, report_replay
@@ -79,20 +80,21 @@ def command(
 
     settings = load_settings(flags)
     logs.configure()
-    request = ReplayRequest(
-        artifact=artifact,
-        selector=Selector(frozenset(bucket), frozenset(target), frozenset(item)),
-        include_not_run=include == "not-run",
-        repeat=repeat,
-        strict=strict,
-        allow=frozenset(allow),
-    )
-    replay = asyncio.run(prepare_replay(request, settings))
-    if dry_run:
-        report_plan(replay, as_json=as_json)
-        return 0
-    if not as_json:
-        report_plan(replay, as_json=False)
-    outcome = asyncio.run(run_replay(replay, settings, display_for(as_json)))
-    report_replay(replay, settings, outcome, as_json=as_json)
-    return outcome.exit_code
+    with local_copy(artifact) as path:
+        request = ReplayRequest(
+            artifact=path,
+            selector=Selector(frozenset(bucket), frozenset(target), frozenset(item)),
+            include_not_run=include == "not-run",
+            repeat=repeat,
+            strict=strict,
+            allow=frozenset(allow),
+        )
+        replay = asyncio.run(prepare_replay(request, settings))
+        if dry_run:
+            report_plan(replay, as_json=as_json)
+            return 0
+        if not as_json:
+            report_plan(replay, as_json=False)
+        outcome = asyncio.run(run_replay(replay, settings, display_for(as_json)))
+        report_replay(replay, settings, outcome, as_json=as_json)
+        return outcome.exit_code

@@ -24,7 +24,8 @@ from sayagain.cli import options
 @options.setting("grace", type=float, metavar="S")
 @options.setting("ledger_timeout", type=float, metavar="S")
 @options.db
-@options.setting("artifact_dir", metavar="DIR")
+@options.setting("artifact_dir", metavar="DIR|URL")
+@options.setting("require_artifact", is_flag=True, default=None)
 @options.setting("datasets_dir", metavar="DIR")
 @click.option("--smoke", is_flag=True, help="One item of each dataset: does everything work?")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of progress and tables.")
@@ -34,7 +35,8 @@ def command(smoke: bool, as_json: bool, **flags: Any) -> int:
     Without options: every local engine that is installed, on the built-in data, in both directions. The results
     go to the ledger; with RUN_ARTIFACT_DIR set, one JSONL artifact is written at the end.
 
-    Exit code: 0 done, 1 the run failed, 2 wrong usage or nothing to do, 130 or 143 stopped by a signal.
+    Exit code: 0 done, 1 the run failed or a required artifact was not written, 2 wrong usage or nothing to do, 130
+    or 143 stopped by a signal.
     """
     import asyncio
 

@@ -47,7 +47,7 @@ def run_report(settings: Settings, outcome: Outcome) -> RunReport:
         cases=outcome.counts,
         targets=_summaries(settings, outcome),
         ledger=make_url(settings.db).render_as_string(hide_password=True),
-        artifact=str(outcome.artifact) if outcome.artifact else None,
+        artifact=outcome.artifact,
         artifact_error=outcome.artifact_error,
     )
 

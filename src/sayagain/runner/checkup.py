@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 import aiohttp
 
-from sayagain.artifact.writing import check_directory
+from sayagain.artifact.destinations import check_destination
+from sayagain.artifact.places import shown
 from sayagain.config import Settings, local_secrets
 from sayagain.engines.registry import ENGINES
 from sayagain.errors import SayagainError
@@ -112,10 +112,10 @@ def _artifacts(settings: Settings) -> Check:
     if settings.artifact_dir is None:
         return Check("artifacts", "directory", State.NOTE, "RUN_ARTIFACT_DIR is not set: no artifact is written")
     try:
-        check_directory(Path(settings.artifact_dir))
+        check_destination(settings.artifact_dir)
     except SayagainError as error:
         return Check("artifacts", "directory", State.PROBLEM, str(error))
-    return Check("artifacts", "directory", State.OK, f"{settings.artifact_dir} can be written")
+    return Check("artifacts", "directory", State.OK, f"{shown(settings.artifact_dir)} can be written")
 
 
 def _keys() -> Iterable[Check]:

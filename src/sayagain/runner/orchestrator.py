@@ -3,10 +3,10 @@
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from sayagain.artifact.places import shown
 from sayagain.artifact.redaction import Redactor
 from sayagain.errors import LedgerError, SayagainError
 from sayagain.ledger import Ledger, Owner
@@ -44,8 +44,9 @@ class Prepared:
     limits: Limits
     transports: Mapping[str, Transport]
     redactor: Redactor
-    artifact_dir: Path | None = None
+    artifact_dir: str | None = None
     artifact_hmac_key: str | None = None
+    require_artifact: bool = False
     ledger_timeout_s: float = 30.0
 
 
@@ -57,7 +58,7 @@ class Outcome:
     status: RunStatus | None
     reason: str | None
     counts: CaseCounts | None
-    artifact: Path | None
+    artifact: str | None
     artifact_error: str | None
     exit_code: int
 
@@ -158,23 +159,23 @@ def verdict(counts: CaseCounts, stopped: str | None, trouble: str | None) -> tup
 
 
 async def _export(prepared: Prepared, ledger: Ledger, outcome: Outcome) -> Outcome:
-    """Write the artifact, best effort: its failure is logged and changes neither status nor exit code."""
-    directory = prepared.artifact_dir
-    if directory is None or outcome.status is None:
+    """Write the artifact, best effort: its failure is logged and never changes the status.
+
+    The exit code is 1 then, unless it says more already, when the artifact was required.
+    """
+    place = prepared.artifact_dir
+    if place is None or outcome.status is None:
         return outcome
     log = logger().bind(run_id=outcome.run_id)
     try:
-        path = await asyncio.to_thread(export_run, ledger, outcome.run_id, directory, prepared.artifact_hmac_key)
+        written = await asyncio.to_thread(export_run, ledger, outcome.run_id, place, prepared.artifact_hmac_key)
     except Exception as error:
         reason = str(error) if isinstance(error, SayagainError) else f"internal: {type(error).__name__}"
-        log.error("run_artifact_write_failed", reason=reason, directory=str(directory))
-        return _with_artifact(outcome, None, reason)
-    log.info("run_artifact_written", path=str(path), bytes=path.stat().st_size)
-    return _with_artifact(outcome, path, None)
-
-
-def _with_artifact(outcome: Outcome, path: Path | None, error: str | None) -> Outcome:
-    return Outcome(outcome.run_id, outcome.status, outcome.reason, outcome.counts, path, error, outcome.exit_code)
+        log.error("run_artifact_write_failed", reason=reason, directory=shown(place))
+        code = outcome.exit_code or int(prepared.require_artifact)
+        return replace(outcome, artifact_error=reason, exit_code=code)
+    log.info("run_artifact_written", path=written.location, bytes=written.size)
+    return replace(outcome, artifact=written.location)
 
 
 def _log_retry(case: Case, attempt: Attempt) -> None:

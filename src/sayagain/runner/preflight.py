@@ -5,12 +5,13 @@ from pathlib import Path
 
 import msgspec
 
+from sayagain.artifact.destinations import check_destination
+from sayagain.artifact.places import shown
 from sayagain.artifact.redaction import Redactor
 from sayagain.artifact.schema import SCHEMA_VERSION
-from sayagain.artifact.writing import check_directory
 from sayagain.config import Settings, local_secrets
 from sayagain.datasets import Dataset, builtin, load
-from sayagain.errors import SayagainError, UsageError
+from sayagain.errors import ArtifactWriteError, UsageError
 from sayagain.logs import logger
 from sayagain.metrics import METRICS, NORMALIZER
 from sayagain.records import Benchmark, Limits, ReplayOf, RunHeader
@@ -59,6 +60,7 @@ def assemble(
         redactor=Redactor(local_secrets().values()),
         artifact_dir=_artifact_dir(settings),
         artifact_hmac_key=settings.artifact_hmac_key,
+        require_artifact=settings.require_artifact,
         ledger_timeout_s=settings.ledger_timeout,
     )
 
@@ -114,13 +116,21 @@ def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
     )
 
 
-def _artifact_dir(settings: Settings) -> Path | None:
-    """Return where the artifact goes; say at once when it cannot be written there, but run all the same."""
-    if settings.artifact_dir is None:
+def _artifact_dir(settings: Settings) -> str | None:
+    """Return where the artifact goes; say at once when it cannot be written there, but run all the same.
+
+    Raises:
+        UsageError: The artifact is required, and cannot be written.
+    """
+    place = settings.artifact_dir
+    if place is None:
+        if settings.require_artifact:
+            raise UsageError("An artifact is required, and nothing says where it goes: set RUN_ARTIFACT_DIR.")
         return None
-    directory = Path(settings.artifact_dir)
     try:
-        check_directory(directory)
-    except SayagainError as error:
-        logger().warning("run_artifact_directory_unusable", directory=str(directory), reason=str(error))
-    return directory
+        check_destination(place)
+    except ArtifactWriteError as error:
+        if settings.require_artifact:
+            raise UsageError(str(error)) from None
+        logger().warning("run_artifact_directory_unusable", directory=shown(place), reason=str(error))
+    return place

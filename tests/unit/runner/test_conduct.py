@@ -120,6 +120,10 @@ def prepared(items: int = 4, failing: tuple[str, ...] = (), **fields: Any) -> Pr
     )
 
 
+def records_in(artifact: str) -> list[Any]:
+    return [msgspec.json.decode(line) for line in Path(artifact).read_bytes().splitlines()]
+
+
 async def conduct(ready: Prepared, url: str, display: Watcher | None = None) -> Outcome:
     with open_ledger(url) as ledger:
         return await run_prepared(ready, ledger, url, display or Watcher())
@@ -143,10 +147,10 @@ def interrupt_at() -> Iterator[Any]:
 
 async def test_every_case_is_in_the_ledger_when_the_run_is_over(sqlite_url: str, tmp_path: Path) -> None:
     display = Watcher()
-    outcome = await conduct(prepared(artifact_dir=tmp_path), sqlite_url, display)
+    outcome = await conduct(prepared(artifact_dir=str(tmp_path)), sqlite_url, display)
     assert (outcome.status, outcome.exit_code) == (RunStatus.SUCCEEDED, 0)
     assert outcome.artifact is not None
-    assert outcome.artifact.parent == tmp_path
+    assert Path(outcome.artifact).parent == tmp_path
     assert len(display.cases) == 4
     with open_ledger(sqlite_url) as ledger:
         assert len({row.case_id for row in ledger.rows(outcome.run_id, lambda _: (None, None))}) == 4
@@ -178,7 +182,7 @@ async def test_a_signal_while_the_artifact_is_written_changes_nothing(
     sqlite_url: str, tmp_path: Path, interrupt_at: Any
 ) -> None:
     interrupt_at("run_finished")
-    outcome = await conduct(prepared(failing=("i1",), artifact_dir=tmp_path), sqlite_url)
+    outcome = await conduct(prepared(failing=("i1",), artifact_dir=str(tmp_path)), sqlite_url)
     assert (outcome.status, outcome.exit_code) == (RunStatus.PARTIAL, 0)
     assert outcome.artifact is not None
     with open_ledger(sqlite_url) as ledger:
@@ -197,12 +201,37 @@ async def test_a_signal_at_the_start_runs_nothing_and_is_partial(sqlite_url: str
 async def test_the_artifact_holds_the_planned_the_succeeded_and_the_failed(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    outcome = await conduct(prepared(failing=("i2",), artifact_dir=tmp_path), sqlite_url)
+    outcome = await conduct(prepared(failing=("i2",), artifact_dir=str(tmp_path)), sqlite_url)
     assert outcome.artifact is not None
-    *_, summary = (msgspec.json.decode(line) for line in outcome.artifact.read_bytes().splitlines())
+    *_, summary = records_in(outcome.artifact)
     assert summary["cases"] == {"planned": 4, "succeeded": 3, "failed": 1, "not_run": 0}
     assert summary["status"] == "partial"
     assert [bucket["kind"] for bucket in summary["buckets"]] == ["internal"]
+
+
+@pytest.mark.parametrize(("required", "code"), [(False, 0), (True, 1)])
+async def test_a_directory_that_goes_during_the_run_changes_the_exit_code_only_when_the_artifact_is_required(
+    tmp_path: Path, sqlite_url: str, required: bool, code: int
+) -> None:
+    directory = tmp_path / "artifacts"
+    directory.mkdir()
+    ready = prepared(artifact_dir=str(directory), require_artifact=required)
+    outcome = await conduct(ready, sqlite_url, Watcher(directory.rmdir))
+    assert (outcome.status, outcome.exit_code, outcome.artifact) == (RunStatus.SUCCEEDED, code, None)
+    assert outcome.artifact_error is not None
+    assert "does not exist (any more); create it" in outcome.artifact_error
+    with open_ledger(sqlite_url) as ledger:
+        assert ledger.run(outcome.run_id).status is RunStatus.SUCCEEDED
+
+
+async def test_a_stopped_run_keeps_its_exit_code_when_a_required_artifact_is_not_written(
+    tmp_path: Path, sqlite_url: str, interrupt_at: Any
+) -> None:
+    interrupt_at("run_started")
+    ready = prepared(items=300, artifact_dir=str(tmp_path / "missing"), require_artifact=True)
+    outcome = await conduct(ready, sqlite_url)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.PARTIAL, 143)
+    assert outcome.artifact_error is not None
 
 
 async def test_an_artifact_that_fails_in_any_way_leaves_the_run_as_it_was(
@@ -212,7 +241,7 @@ async def test_an_artifact_that_fails_in_any_way_leaves_the_run_as_it_was(
         raise ZeroDivisionError
 
     monkeypatch.setattr("sayagain.runner.orchestrator.export_run", explode)
-    outcome = await conduct(prepared(artifact_dir=tmp_path), sqlite_url)
+    outcome = await conduct(prepared(artifact_dir=str(tmp_path)), sqlite_url)
     assert (outcome.status, outcome.exit_code) == (RunStatus.SUCCEEDED, 0)
     assert outcome.artifact is None
     assert outcome.artifact_error is not None
@@ -248,7 +277,7 @@ async def test_a_recorder_that_is_killed_fails_the_run_and_is_not_waited_for(sql
 async def test_the_artifact_says_how_its_transcripts_were_hashed(
     sqlite_url: str, tmp_path: Path, key: str | None, made: str
 ) -> None:
-    outcome = await conduct(prepared(items=1, artifact_dir=tmp_path, artifact_hmac_key=key), sqlite_url)
+    outcome = await conduct(prepared(items=1, artifact_dir=str(tmp_path), artifact_hmac_key=key), sqlite_url)
     assert outcome.artifact is not None
-    header = msgspec.json.decode(outcome.artifact.read_bytes().splitlines()[0])
+    header, *_ = records_in(outcome.artifact)
     assert header["transcript_hash"] == made
