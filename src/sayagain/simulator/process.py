@@ -1,4 +1,7 @@
-"""The stand-in as a process: it says where it listens in one line, and ends with its stdin or on a signal."""
+"""The stand-in as a process: it says where it listens in one line, and ends with its stdin or on a signal.
+
+With a command it says nothing and ends with the command.
+"""
 
 import asyncio
 import gc
@@ -7,12 +10,14 @@ import signal
 import ssl
 import tempfile
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 from sayagain.errors import SayagainError, UsageError
 from sayagain.simulator.journal import Journal
+from sayagain.simulator.rehearsal import rehearse
 from sayagain.simulator.scenario import Scenario
 from sayagain.simulator.server import HOST, Simulator
 
@@ -20,11 +25,15 @@ FLUSH_S = 0.5
 """How often what the journal gathered is written."""
 
 
-def run(scenario: Scenario, port: int, log: Path | None, tls: bool) -> None:
-    """Serve until stdin ends or SIGTERM or SIGINT arrives; prints one JSON line when ready.
+def run(scenario: Scenario, port: int, log: Path | None, tls: bool, command: Sequence[str] = ()) -> int:
+    """Serve until stdin ends or SIGTERM or SIGINT arrives, and print one JSON line when ready; or serve a command.
+
+    Returns 0, or the exit code of the command.
 
     Raises:
-        UsageError: The log cannot be written, the port is taken, or TLS needs a package that is not installed.
+        UsageError: The log cannot be written, TLS needs a package that is not installed, or the command cannot be
+            started.
+        SayagainError: The port is taken.
     """
     with ExitStack() as held:
         stream: IO[bytes] | None = None
@@ -34,41 +43,50 @@ def run(scenario: Scenario, port: int, log: Path | None, tls: bool) -> None:
             except OSError as error:
                 raise UsageError(f"The log {log} cannot be written: {error.strerror}.") from error
         context, authority = _certificate(held) if tls else (None, None)
-        asyncio.run(_serve(Simulator(scenario, journal := Journal(stream), context), journal, port, authority))
+        simulator = Simulator(scenario, journal := Journal(stream), context)
+        return asyncio.run(_serve(simulator, journal, port, authority, command))
 
 
-async def _serve(simulator: Simulator, journal: Journal, port: int, authority: str | None) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+async def _serve(
+    simulator: Simulator, journal: Journal, port: int, authority: str | None, command: Sequence[str]
+) -> int:
     try:
         await simulator.start(port)
     except OSError as error:
         raise SayagainError(f"Port {port} of {HOST} cannot be opened: {error.strerror}.") from error
-    threading.Thread(target=_watch_stdin, args=(loop, stopped), daemon=True).start()
     # What is loaded now stays: a collection that walks it would delay whatever is due at that moment.
     gc.collect()
     gc.freeze()
-    _announce(simulator, authority)
+    over = asyncio.create_task(rehearse(command, simulator.url) if command else _announced(simulator, authority))
     try:
-        while not stopped.is_set():
+        while not over.done():
             journal.flush()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stopped.wait(), FLUSH_S)
+            await asyncio.wait([over], timeout=FLUSH_S)
+        return over.result()
     finally:
         await simulator.close()
+
+
+async def _announced(simulator: Simulator, authority: str | None) -> int:
+    """Say where everything is, and wait until stdin ends or a signal arrives."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    threading.Thread(target=_watch_stdin, args=(loop, stopped), daemon=True).start()
+    _announce(simulator, authority)
+    await stopped.wait()
+    return 0
 
 
 def _announce(simulator: Simulator, authority: str | None) -> None:
     import click
     import msgspec
 
-    scheme = "http" if authority is None else "https"
     ready: dict[str, Any] = {
         "simulator": 1,
         "pid": os.getpid(),
-        "base": f"{scheme}://{simulator.base}",
+        "base": simulator.url,
         "ca": authority,
         "endpoints": simulator.directory(),
     }

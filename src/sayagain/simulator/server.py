@@ -98,6 +98,11 @@ class Simulator:
             closed.close()
         self._journal.flush()
 
+    @property
+    def url(self) -> str:
+        """The base URL, under which every default endpoint answers."""
+        return f"{'https' if self._tls else 'http'}://{self.base}"
+
     def directory(self) -> dict[str, Any]:
         """Return where everything is, by the endpoint's name: base URLs, and the path that the protocol adds."""
         return {
