@@ -37,8 +37,8 @@ from sayagain.runner.selection import (
 )
 from sayagain.runner.targets import served_targets, static_candidates
 
-MOST_PLANNED = 200_000
-"""The largest plan that is made again to find the cases that never ran: it takes some ten seconds."""
+MOST_PLANNED = 1_000_000
+"""The largest plan that is made again to find the cases that never ran: some ten seconds and 300 MB."""
 
 NAME_THE_SERVER = (
     "Say where a Wyoming server is: --models wyoming/HOST:PORT, or the [wyoming] table of sayagain.toml."
