@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sayagain.metrics.definitions import UNCHARGED
 from sayagain.records import CaseCounts, Failure, ResultRow, RunHeader, RunStatus, Status, Summary
 
 
@@ -57,11 +58,15 @@ class ErrorCounts(NamedTuple):
 
 @dataclass(slots=True)
 class GatheredCase:
-    """One case: the values of its succeeded rows, its error counts, and a failure for each distinct cause."""
+    """One case: the values of its succeeded rows, its error counts, and a failure for each distinct cause.
+
+    `lost` has the reference length of each failed error rate whose failure says something about the target.
+    """
 
     case_id: str
     values: dict[str, float] = field(default_factory=dict)
     counts: dict[str, ErrorCounts] = field(default_factory=dict)
+    lost: dict[str, float] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     failed: bool = False
     """Whether any of its rows failed, which is what makes a case failed."""
@@ -127,6 +132,7 @@ def _add(case: GatheredCase, row: ResultRow) -> None:
         case.failures.setdefault(identity(row.failure), row.failure)
     if row.status is Status.FAILED:
         case.failed = True
+        _add_lost(case, row)
         return
     if row.value is None:
         return
@@ -135,3 +141,9 @@ def _add(case: GatheredCase, row: ResultRow) -> None:
     if row.detail is not None and row.detail.get("N", 0) > 0:
         errors = sum(row.detail.get(kind, 0) for kind in "SDI")
         case.counts[metric] = ErrorCounts(errors, row.detail["N"])
+
+
+def _add_lost(case: GatheredCase, row: ResultRow) -> None:
+    length = (row.detail or {}).get("N", 0)
+    if length > 0 and row.failure is not None and row.failure.kind not in UNCHARGED:
+        case.lost[sys.intern(row.metric)] = length

@@ -51,8 +51,8 @@ class Mistakes(Record, frozen=True, kw_only=True):
 def count_mistakes(cases: Iterable[CaseView], items: Mapping[str, Item], most: int) -> Mistakes:
     """Align every answered speech-to-text case with its reference and count.
 
-    `items` are found by their digests; the `most` frequent mistakes of each kind are listed. Cases that failed have
-    no transcript that counts and are left out.
+    `items` are found by their digests; the `most` frequent mistakes of each kind are listed. Cases that failed
+    have no transcript that counts and are left out.
     """
     tallies: dict[tuple[str, str], _Tally] = {}
     without_reference = 0

@@ -48,6 +48,9 @@ def list_(db: str | None, limit: int, *, as_json: bool) -> None:
 @click.option(
     "--errors", is_flag=True, help="Show the most frequent substitutions, deletions and insertions of each target."
 )
+@click.option(
+    "--by", type=click.Choice(["tag", "speaker", "duration"]), help="Split every figure by this of the items."
+)
 @_as_json
 @options.db
 @options.setting("datasets_dir", metavar="DIR")
@@ -59,20 +62,28 @@ def show(
     failed: bool,
     transcripts: bool,
     errors: bool,
+    by: str | None,
     as_json: bool,
 ) -> None:
-    """Show what happened in a run: what was planned, how its cases ended, and its failures by cause.
+    """Show a run: what was planned, how its cases ended, its figures with 95% intervals, its failures by cause.
 
-    RUN is a run id, the beginning of one, or 'latest'. With --errors, words of your references and transcripts
-    are shown; the references are those of the datasets on this machine.
+    RUN is a run id, the beginning of one, or 'latest'. Speakers, tags, durations and references are those of the
+    datasets on this machine. With --errors, words of your references and transcripts are shown.
     """
     from pathlib import Path
 
+    from sayagain.analysis.slices import By
     from sayagain.config import load_settings
     from sayagain.report.runs import Shown, print_run, print_run_json
 
     settings = load_settings({"datasets_dir": datasets_dir})
-    shown = Shown(failed=failed, transcripts=transcripts, errors=errors, datasets_dir=Path(settings.datasets_dir))
+    shown = Shown(
+        failed=failed,
+        transcripts=transcripts,
+        errors=errors,
+        by=By(by) if by else None,
+        datasets_dir=Path(settings.datasets_dir),
+    )
     with _opened(db) as ledger:
         (print_run_json if as_json else print_run)(ledger, run, shown)
 

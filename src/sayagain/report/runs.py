@@ -11,12 +11,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sayagain.analysis.cases import gather
+from sayagain.analysis.costs import Cost, costs
+from sayagain.analysis.figures import SliceFigures, figures_of
 from sayagain.analysis.items import LocalItems, local_items
 from sayagain.analysis.mistakes import Mistakes, count_mistakes
+from sayagain.analysis.slices import By
 from sayagain.artifact.buckets import BucketTally
 from sayagain.ledger import CaseView, Ledger, RunView, TargetCounts
 from sayagain.ledger.lineage import Lineage, Relative
-from sayagain.records import Attempt, Bucket, Failure, Record, RunStatus, Status
+from sayagain.records import Attempt, Bucket, DatasetInfo, Failure, Record, RunStatus, Status
+from sayagain.report.figures import figure_parts
 from sayagain.report.mistakes import mistake_parts
 from sayagain.report.printable import printable
 
@@ -37,14 +42,15 @@ _STYLES = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a run is asked for beyond its counts: failed cases one by one, transcripts, and mistakes.
+    """What of a run is asked for: failed cases one by one, transcripts, mistakes, figures split by something.
 
-    Mistakes need the references of the built-in datasets and of those in `datasets_dir`.
+    References, speakers and tags are those of the built-in datasets and of the ones in `datasets_dir`.
     """
 
     failed: bool = False
     transcripts: bool = False
     errors: bool = False
+    by: By | None = None
     datasets_dir: Path = Path("datasets")
 
 
@@ -52,7 +58,8 @@ class RunDocument(Record, frozen=True, kw_only=True):
     """What `sayagain runs show --json` prints; with --failed, `failed` follows with every failed case.
 
     `failures` groups failed cases by cause, largest first; `failures_unlisted` counts those in no group shown.
-    `errors` is null unless asked for.
+    `figures` are those of the whole run under the name `all`, or of its slices. Of the items of
+    `datasets_missing`, which are not on this machine, nothing is known. `errors` is null unless asked for.
     """
 
     run: RunView
@@ -60,6 +67,9 @@ class RunDocument(Record, frozen=True, kw_only=True):
     failures: tuple[Bucket, ...]
     failures_unlisted: int
     lineage: Lineage
+    figures: tuple[SliceFigures, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    datasets_missing: tuple[DatasetInfo, ...] = ()
     errors: Mistakes | None = None
 
 
@@ -75,18 +85,19 @@ def print_runs(runs: Sequence[RunView], *, as_json: bool) -> None:
 
 def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
     """Print one run as tables and lines."""
-    document = document_of(ledger, selector)
+    document = document_of(ledger, selector, shown)
     console = _console()
     for label, value in (*_facts(document.run), *_lineage_facts(document.lineage)):
         console.print(Text(f"{label:<9} {value}"), soft_wrap=True)
     console.print(targets_table(document.targets))
+    for part in figure_parts(document.figures, document.costs):
+        console.print(part, soft_wrap=isinstance(part, Text))
     if document.failures:
         console.print(failures_table(document.failures))
     if document.failures_unlisted:
         console.print(f"{document.failures_unlisted} failures of other causes are not listed")
-    if shown.errors:
-        here = _items(document, shown)
-        for part in mistake_parts(_mistakes(ledger, document, here), here.missing):
+    if document.errors is not None:
+        for part in mistake_parts(document.errors, document.datasets_missing):
             console.print(part, soft_wrap=isinstance(part, Text))
     if shown.failed:
         for case in shown_cases(ledger, document.run.run_id, shown):
@@ -96,10 +107,7 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
 
 def print_run_json(ledger: Ledger, selector: str, shown: Shown) -> None:
     """Print one run as a JSON document, its failed cases one after the other as they are read."""
-    document = document_of(ledger, selector)
-    if shown.errors:
-        found = _mistakes(ledger, document, _items(document, shown))
-        document = msgspec.structs.replace(document, errors=found)
+    document = document_of(ledger, selector, shown)
     encoded = msgspec.json.encode(document).decode()
     if not shown.failed:
         sys.stdout.write(_pretty(encoded.encode()) + "\n")
@@ -110,29 +118,35 @@ def print_run_json(ledger: Ledger, selector: str, shown: Shown) -> None:
     sys.stdout.write("]}\n")
 
 
-def document_of(ledger: Ledger, selector: str) -> RunDocument:
-    """Return a run with the counts of its targets and its failures by cause."""
+def document_of(ledger: Ledger, selector: str, shown: Shown) -> RunDocument:
+    """Return a run: how its cases ended by target and cause, its figures, and its mistakes if wanted."""
     run = ledger.run(selector)
-    buckets = BucketTally()
-    for row in ledger.rows(run.run_id, lambda _: (None, None), failed_only=True):
-        if row.failure is not None:
-            buckets.add(row, row.failure)
-    listed, unlisted = buckets.listed()
+    here = local_items([run.header], shown.datasets_dir)
+    listed, unlisted = _failures(ledger, run.run_id)
+    targets = ledger.targets(run.run_id)
     return RunDocument(
         run=run,
-        targets=ledger.targets(run.run_id),
+        targets=targets,
         failures=listed,
         failures_unlisted=unlisted,
         lineage=ledger.lineage(run.run_id),
+        figures=figures_of(gather(ledger.rows(run.run_id, lambda _: (None, None))), here.items, shown.by),
+        costs=costs(target.target for target in targets),
+        datasets_missing=here.missing,
+        errors=_mistakes(ledger, run.run_id, here) if shown.errors else None,
     )
 
 
-def _items(document: RunDocument, shown: Shown) -> LocalItems:
-    return local_items([document.run.header], shown.datasets_dir)
+def _failures(ledger: Ledger, run_id: str) -> tuple[tuple[Bucket, ...], int]:
+    buckets = BucketTally()
+    for row in ledger.rows(run_id, lambda _: (None, None), failed_only=True):
+        if row.failure is not None:
+            buckets.add(row, row.failure)
+    return buckets.listed()
 
 
-def _mistakes(ledger: Ledger, document: RunDocument, here: LocalItems) -> Mistakes:
-    return count_mistakes(ledger.cases(document.run.run_id), here.items, MOST_MISTAKES)
+def _mistakes(ledger: Ledger, run_id: str, here: LocalItems) -> Mistakes:
+    return count_mistakes(ledger.cases(run_id), here.items, MOST_MISTAKES)
 
 
 def shown_cases(ledger: Ledger, run_id: str, shown: Shown) -> Iterator[CaseView]:
