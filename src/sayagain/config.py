@@ -24,7 +24,7 @@ UNPREFIXED = {
 }
 """Settings whose variable is not simply SAYAGAIN_ and their name."""
 
-TABLES = ("wyoming", "endpoints")
+TABLES = ("wyoming", "endpoints", "targets")
 """Settings that are tables: they have no variable of their own, and a later source adds to an earlier one."""
 
 ENDPOINT_PREFIX = "SAYAGAIN_ENDPOINT_"
@@ -82,6 +82,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     datasets_dir: Annotated[str, _doc("Directory of imported datasets, one folder each.")] = "datasets"
     wyoming: Annotated[dict[str, str], _doc("Names for Wyoming servers: a table of name = 'HOST:PORT'.")] = {}
+    targets: Annotated[
+        dict[str, dict[str, str | int | float | bool]],
+        _doc(
+            "Settings that differ from the catalog's: a table of target = { setting = value }, in sayagain.toml."
+        ),
+    ] = {}
     endpoints: Annotated[
         dict[str, str],
         _doc("Other base URLs for providers: a table of provider = 'https://…', or SAYAGAIN_ENDPOINT_PROVIDER."),

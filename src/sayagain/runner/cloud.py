@@ -13,6 +13,7 @@ from sayagain.errors import UsageError
 from sayagain.providers.catalog import Entry
 from sayagain.records import Limits, Target
 from sayagain.runner.candidate import Candidate
+from sayagain.runner.overrides import with_overrides
 from sayagain.transports.base import Transport
 
 
@@ -26,7 +27,7 @@ def cloud_candidate(entry: Entry, settings: Settings, secrets: Mapping[str, str]
     codec = entry.load_codec()
     base_url = endpoint(entry, settings)
     keys = {name: known[name] for name in entry.provider.keys if name in known}
-    target = entry.target(codec.version)
+    target = with_overrides(entry.target(codec.version), settings)
 
     def connect(limits: Limits) -> Transport:
         return transport_of(codec, target, base_url or "", keys, limits)

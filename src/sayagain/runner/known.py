@@ -9,7 +9,8 @@ from sayagain.errors import UsageError
 from sayagain.providers.catalog import Entry, Price, entries
 from sayagain.records import Target
 from sayagain.runner.cloud import cloud_candidate, endpoint, why_missing
-from sayagain.runner.targets import local_candidate, matches, nearest
+from sayagain.runner.naming import matches, nearest
+from sayagain.runner.targets import local_candidate
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def known_targets(settings: Settings) -> tuple[Known, ...]:
     secrets = local_secrets()
     engines = [
         Known(candidate.target, candidate.missing, f"{info.description} ({info.licence})")
-        for info, candidate in ((info, local_candidate(info)) for info in ENGINES)
+        for info, candidate in ((info, local_candidate(info, settings)) for info in ENGINES)
     ]
     return (*engines, *(_of_the_catalog(entry, settings, secrets) for entry in entries()))
 

@@ -3,9 +3,7 @@
 Endpoints come from the command line and the local configuration only, never from an artifact.
 """
 
-import difflib
 from collections.abc import Collection, Iterable, Sequence
-from fnmatch import fnmatchcase
 
 from sayagain.config import Settings
 from sayagain.engines.endpoint import EngineEndpoint
@@ -17,6 +15,8 @@ from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
 from sayagain.records import Benchmark, Limits, Setting, Target
 from sayagain.runner.candidate import Candidate
 from sayagain.runner.cloud import cloud_candidate
+from sayagain.runner.naming import matches, nearest
+from sayagain.runner.overrides import require_meaning, with_overrides
 from sayagain.runner.servers import every_target, may_serve, server_targets
 from sayagain.transports.base import Transport
 from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingCodec, WyomingTransport
@@ -31,7 +31,10 @@ async def select(settings: Settings) -> tuple[Candidate, ...]:
         UsageError: A name matches nothing (the nearest names are given), what it names cannot run here, two
             targets would have one key, or nothing is left for the benchmark asked for.
     """
-    local = tuple(local_candidate(info) for info in ENGINES)
+    local = tuple(local_candidate(info, settings) for info in ENGINES)
+    require_meaning(
+        settings, [*(candidate.target for candidate in local), *(entry.target() for entry in entries())]
+    )
     if settings.models is None:
         chosen = [candidate for candidate in local if candidate.missing is None]
         for skipped in (candidate for candidate in local if candidate.missing is not None):
@@ -61,7 +64,7 @@ async def _named(settings: Settings, local: Sequence[Candidate]) -> list[Candida
 
 async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -> list[Candidate]:
     if name.startswith("wyoming/"):
-        return [_served(target, endpoint) for target, endpoint in await server_targets(name, settings)]
+        return [_served(target, endpoint, settings) for target, endpoint in await server_targets(name, settings)]
     found = [candidate for candidate in local if matches(name, candidate.target)]
     found += [cloud_candidate(entry, settings) for entry in entries() if matches(name, entry.target())]
     if not found:
@@ -72,7 +75,11 @@ async def _matching(name: str, settings: Settings, local: Sequence[Candidate]) -
 
 def static_candidates(settings: Settings, keys: Collection[str]) -> dict[str, Candidate]:
     """Return those of the keys that can be resolved without asking a server: local engines and the catalog."""
-    found = [candidate for candidate in map(local_candidate, ENGINES) if candidate.target.key in keys]
+    found = [
+        candidate
+        for candidate in (local_candidate(info, settings) for info in ENGINES)
+        if candidate.target.key in keys
+    ]
     found += [cloud_candidate(entry, settings) for entry in entries() if entry.target().key in keys]
     return {candidate.target.key: candidate for candidate in found}
 
@@ -89,31 +96,16 @@ async def served_targets(settings: Settings, keys: Collection[str]) -> dict[str,
     for place in dict.fromkeys(places if keys else ()):
         for target, endpoint in await every_target(place, settings):
             if target.key in keys:
-                found.setdefault(target.key, _served(target, endpoint))
+                found.setdefault(target.key, _served(target, endpoint, settings))
     return found
 
 
-def nearest(name: str, targets: Iterable[Target]) -> list[str]:
-    """Return the names and providers that a misspelt name may have meant, or all providers."""
-    known = list(targets)
-    names = {target.name for target in known} | {target.provider for target in known}
-    close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.5)
-    return close or sorted({target.provider for target in known})
-
-
-def matches(name: str, target: Target) -> bool:
-    """Tell whether a name means a target: a provider, provider/model, full name or key, or a pattern of these."""
-    names = (target.provider, f"{target.provider}/{target.model}", target.name)
-    prefixes = (*names, *(f"{target.benchmark}:{name}" for name in names))
-    return any(fnmatchcase(known, name) for known in prefixes)
-
-
-def _served(target: Target, endpoint: FixedEndpoint) -> Candidate:
+def _served(target: Target, endpoint: FixedEndpoint, settings: Settings) -> Candidate:
     codec = CODECS[target.benchmark]
-    return Candidate(target, lambda _: WyomingTransport(endpoint, codec))
+    return Candidate(with_overrides(target, settings), lambda _: WyomingTransport(endpoint, codec))
 
 
-def local_candidate(info: EngineInfo) -> Candidate:
+def local_candidate(info: EngineInfo, configured: Settings) -> Candidate:
     """Return a local engine as a target."""
     codec = CODECS[info.benchmark]
     settings: dict[str, Setting] = {"language": info.language, "version": info.version(), **info.settings}
@@ -127,10 +119,12 @@ def local_candidate(info: EngineInfo) -> Candidate:
         settings=settings,
         adapter=codec.version,
     )
+    target = with_overrides(target, configured, fixed=("language", "version"))
+    options = {name: target.settings[name] for name in info.settings}
 
     def connect(limits: Limits) -> Transport:
         size = min(limits.provider_concurrency, limits.concurrency)
-        return WyomingTransport(EngineEndpoint(info.name, size), codec)
+        return WyomingTransport(EngineEndpoint(info.name, size, options), codec)
 
     return Candidate(target, connect, info.why_missing())
 
