@@ -22,6 +22,7 @@ from sayagain.errors import (
 from sayagain.metrics import METRICS, NORMALIZER
 from sayagain.records import Limits, RunHeader
 from sayagain.report.replay import plan_lines
+from sayagain.runner.cost import cost_of
 from sayagain.runner.replay import Replay, ReplayRequest, prepare_replay
 from sayagain.runner.selection import Selector
 from support.comparisons import run as run_of
@@ -390,6 +391,21 @@ async def test_what_was_allowed_to_differ_makes_every_comparison_not_equivalent(
     assert not compared.equivalent
     assert compared.allowed == (key,)
     assert compared.outcomes[Outcome.FIXED] == 3
+
+
+async def test_what_a_replay_sends_is_counted_in_seconds_of_audio_and_in_characters(
+    settings: Settings, tmp_path: Path
+) -> None:
+    parent = Parent(settings, targets=(OPENAI_STT, OPENAI_TTS), datasets=("cards-5", "prompts-30"), sample=3)
+    parent.failed = {0: LOST, 1: LOST, 4: QUOTA}
+    heard, also_heard, said = (parent.cases()[place].item for place in (0, 1, 4))
+    replay = await prepared(parent.write(tmp_path), settings, repeat=2)
+    speech, voice = cost_of(replay.prepared.plan)
+    assert (speech.target, speech.cases, speech.characters) == (OPENAI_STT, 4, 0)
+    assert speech.audio_s == pytest.approx(2 * ((heard.duration_s or 0) + (also_heard.duration_s or 0)))
+    assert (voice.target, voice.cases, voice.audio_s) == (OPENAI_TTS, 2, 0.0)
+    assert voice.characters == 2 * len(said.text)
+    assert f"  {OPENAI_STT}: 4 cases, {speech.audio_s:.1f} s of audio" in list(plan_lines(replay))
 
 
 async def test_a_file_that_is_not_there_is_a_wrong_usage(settings: Settings, tmp_path: Path) -> None:
