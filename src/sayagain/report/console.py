@@ -65,6 +65,8 @@ def print_report(report: RunReport, console: Console | None = None) -> None:
     _say(console, "ledger", report.ledger)
     if report.artifact is not None:
         _say(console, "artifact", report.artifact)
+        if report.cases is not None and report.cases.failed:
+            _say(console, "again", f"sayagain replay {report.artifact}")
     if report.artifact_error is not None:
         _say(console, "artifact", f"not written: {report.artifact_error}")
 

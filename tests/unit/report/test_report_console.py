@@ -108,11 +108,13 @@ def test_it_says_where_everything_lies_and_how_to_see_the_failures() -> None:
     assert "sqlite:///sayagain.db" in shown
     assert "artifacts/x.jsonl" in shown
     assert "sayagain runs show 20250101T000000-00000000 --failed" in shown
+    assert "sayagain replay artifacts/x.jsonl" in shown
 
 
 def test_a_run_without_a_failure_or_an_artifact_mentions_neither() -> None:
     shown = printed(report(cases=CaseCounts(planned=9, succeeded=9, failed=0, not_run=0), artifact=None))
     assert "--failed" not in shown
+    assert "replay" not in shown
     assert "artifact" not in shown
 
 
