@@ -15,17 +15,27 @@ Standin = Callable[[str], str]
 
 @dataclass
 class Cli:
-    """The `sayagain` command in a folder of its own, with a ledger and artifacts there."""
+    """The `sayagain` command in a folder of its own, with a ledger and artifacts there.
+
+    `user` is the id of the user and group that it runs as, when that is not our own; only root may say another.
+    """
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
+    user: int | None = None
+    python: str = sys.executable
 
     def command(self, *args: str) -> list[str]:
-        return [sys.executable, "-m", "sayagain", *args]
+        return [self.python, "-m", "sayagain", *args]
 
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         return kept | {"RUN_ARTIFACT_DIR": "artifacts"} | self.env
+
+    def identity(self) -> dict[str, Any]:
+        if self.user is None:
+            return {}
+        return {"user": self.user, "group": self.user, "extra_groups": ()}
 
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Start the command and leave it running, as the leader of a group of its own."""
@@ -37,6 +47,7 @@ class Cli:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            **self.identity(),
         )
 
     def __call__(self, *args: str, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -49,6 +60,7 @@ class Cli:
             text=True,
             timeout=120,
             check=False,
+            **self.identity(),
         )
         assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
