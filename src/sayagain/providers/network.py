@@ -124,7 +124,7 @@ class NetworkCodec:
                 rule = worded(name) or Rule(otherwise)
             else:
                 rule = self.status_rules.get(status) or status_rule(status)
-        label = " ".join(part for part in ("" if status is None else str(status), name) if part)
+        label = "/".join(dict.fromkeys(part for part in ("" if status is None else str(status), name) if part))
         return Refused(rule.kind, message, label or None, rule.retryable, retry_after_s)
 
     def http_refusal(self, answer: HttpError) -> Refused:
@@ -190,7 +190,7 @@ class WebsocketCodec(NetworkCodec):
         code, message = described(close.reason)
         code = self._harmless(code or _leading_code(close.reason))
         known = self.error_rules.get(code or "") or ERRORS.get(code or "") or rule
-        label = f"{close.code} {code}" if code else str(close.code)
+        label = f"{close.code}/{code}" if code else str(close.code)
         said = message or close.reason or f"the provider closed the connection with code {close.code}"
         return (Refused(known.kind, said, label, known.retryable),)
 

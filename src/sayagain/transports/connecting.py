@@ -135,14 +135,14 @@ class StampingProtocol(ResponseHandler):
 
 
 def open_session(connect_timeout_s: float) -> aiohttp.ClientSession:
-    """Return a client session whose connections are timed; it follows no redirect and reads no cookie.
+    """Return a client session with timed connections; it repeats nothing, follows no redirect, reads no cookie.
 
     Every connection looks its host up anew, so that the time it takes is part of each connection that is cold.
     """
     connector = aiohttp.TCPConnector(limit=0, use_dns_cache=False)
     # There is no public way to give a connector a protocol; a test says whether this one is still taken.
     connector._factory = partial(StampingProtocol, loop=asyncio.get_running_loop())  # type: ignore[assignment]
-    return aiohttp.ClientSession(
+    client = aiohttp.ClientSession(
         connector=connector,
         trace_configs=[_tracing()],
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout_s, sock_connect=connect_timeout_s),
@@ -150,6 +150,9 @@ def open_session(connect_timeout_s: float) -> aiohttp.ClientSession:
         auto_decompress=True,
         trust_env=False,
     )
+    # A request that was reset would be made once more without a word: an attempt that nobody counts.
+    client._retry_connection = False
+    return client
 
 
 class NetworkTransport(Transport):

@@ -45,8 +45,11 @@ async def transcribe(
     loop = asyncio.get_running_loop()
     patience = asyncio.timeout(None)
 
+    over = False
+
     def wait_for(seconds: float) -> None:
-        patience.reschedule(loop.time() + seconds)
+        if not over:
+            patience.reschedule(loop.time() + seconds)
 
     async def begin() -> None:
         if codec.awaits_ready:
@@ -74,7 +77,7 @@ async def transcribe(
             f"no complete answer within {limits.final_timeout_s:g} s of the end of the stream",
         ) from None
     finally:
-        speaking.remove_done_callback(spoken)
+        over = True  # who speaks may have failed in this very moment, and its callback be on its way
         speaking.cancel()
         keeping_alive.cancel()
         await asyncio.gather(speaking, keeping_alive, return_exceptions=True)

@@ -66,12 +66,12 @@ def test_a_done_that_repeats_the_transcript_adds_no_words() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "kind", "label", "retryable"),
     [
-        (400, "invalid_request", FailureKind.BAD_REQUEST, "400 invalid_request", False),
+        (400, "invalid_request", FailureKind.BAD_REQUEST, "400/invalid_request", False),
         (401, None, FailureKind.AUTH, "401", False),
-        (402, "quota_exceeded", FailureKind.QUOTA, "402 quota_exceeded", False),
-        (429, "quota_exceeded", FailureKind.QUOTA, "429 quota_exceeded", False),
-        (429, "concurrency_limited", FailureKind.RATE_LIMITED, "429 concurrency_limited", True),
-        (500, "internal_error", FailureKind.SERVER_ERROR, "500 internal_error", True),
+        (402, "quota_exceeded", FailureKind.QUOTA, "402/quota_exceeded", False),
+        (429, "quota_exceeded", FailureKind.QUOTA, "429/quota_exceeded", False),
+        (429, "concurrency_limited", FailureKind.RATE_LIMITED, "429/concurrency_limited", True),
+        (500, "internal_error", FailureKind.SERVER_ERROR, "500/internal_error", True),
         (None, "concurrency_limited", FailureKind.RATE_LIMITED, "concurrency_limited", True),
         ("500", None, FailureKind.SERVER_ERROR, None, True),
     ],
@@ -85,7 +85,7 @@ def test_an_error_has_the_kind_of_its_code_or_else_of_its_status(
 
 def test_a_refused_upgrade_has_the_kind_of_its_status() -> None:
     body = {"title": "No", "message": "no", "error_code": "concurrency_limited", "status_code": 429}
-    assert refused_upgrade(stt(), 429, body) == (FailureKind.RATE_LIMITED, "429 concurrency_limited", True)
+    assert refused_upgrade(stt(), 429, body) == (FailureKind.RATE_LIMITED, "429/concurrency_limited", True)
 
 
 @pytest.mark.parametrize(

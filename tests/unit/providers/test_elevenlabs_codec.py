@@ -189,5 +189,5 @@ def test_an_error_that_is_a_sentence_goes_by_the_code_of_its_close() -> None:
 def test_a_refused_upgrade_goes_by_the_code_in_its_body_before_its_status() -> None:
     for codec in (stt(), tts()):
         body = {"detail": {"status": "quota_exceeded", "message": "no"}}
-        assert refused_upgrade(codec, 401, body) == (FailureKind.QUOTA, "401 quota_exceeded", False)
+        assert refused_upgrade(codec, 401, body) == (FailureKind.QUOTA, "401/quota_exceeded", False)
         assert refused_upgrade(codec, 403, {"detail": "no"}) == (FailureKind.AUTH, "403", False)

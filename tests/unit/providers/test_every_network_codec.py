@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sayagain.failures import sanitized
 from sayagain.providers.access import Closed
 from sayagain.providers.catalog import entries
 from sayagain.providers.codec import AudioBegins, AudioChunk, Done, Final, Partial, Ready, Refused
 from sayagain.providers.network import WebsocketCodec
+from sayagain.records import Phase
+from sayagain.transports.conversation import refusal
 from support.codecs import KEY, codec_of
 
 TARGETS = {
@@ -146,6 +149,24 @@ def test_any_frame_is_understood_or_refused_as_senseless(key: str) -> None:
             understood(codec, frame)
 
     check()
+
+
+@EVERY
+@given(
+    code=st.sampled_from(["quota_exceeded", "E0100", "NET-0001", "4711"]),
+    status=st.none() | st.integers(400, 599),
+    close=st.integers(1007, 1014) | st.integers(3000, 3008) | st.integers(4000, 4999),
+)
+def test_a_code_that_is_reported_is_still_there_when_the_failure_has_been_sanitized(
+    key: str, code: str, status: int | None, close: int
+) -> None:
+    codec = codec_of(key)
+    refusals = [codec.refused(code, "no", status=status), *codec.closed(Closed(close, code))]
+    for refused in refusals:
+        if isinstance(refused, Refused):
+            failure = refusal(refused, Phase.RECEIVE).failure
+            assert failure.code is not None
+            assert sanitized(failure, failure.message, "somebody").code == failure.code
 
 
 @EVERY

@@ -73,6 +73,10 @@ def test_a_code_without_words_says_nothing(code: str) -> None:
     assert worded(code) is None
 
 
+def test_a_code_that_repeats_the_status_is_not_said_twice() -> None:
+    assert codec().refused("401", "no", status=401).code == "401"
+
+
 def test_words_do_not_overrule_a_status() -> None:
     assert codec().refused("auth_backend_down", "no", status=503).kind is FailureKind.SERVER_ERROR
 
@@ -99,10 +103,10 @@ def test_no_body_of_a_refusal_is_too_strange(body: bytes) -> None:
             429,
             {"error": {"code": "insufficient_quota", "message": "no"}},
             FailureKind.QUOTA,
-            "429 insufficient_quota",
+            "429/insufficient_quota",
         ),
         (429, {}, FailureKind.RATE_LIMITED, "429"),
-        (402, {"err_code": "ASR_PAYMENT_REQUIRED"}, FailureKind.QUOTA, "402 ASR_PAYMENT_REQUIRED"),
+        (402, {"err_code": "ASR_PAYMENT_REQUIRED"}, FailureKind.QUOTA, "402/ASR_PAYMENT_REQUIRED"),
         (418, {}, FailureKind.BAD_REQUEST, "418"),
         (529, {}, FailureKind.SERVER_ERROR, "529"),
         (415, {}, FailureKind.AUDIO_FORMAT, "415"),

@@ -112,3 +112,33 @@ async def test_silence_does_not_go_on_beyond_the_final_timeout() -> None:
     with pytest.raises(CaseFailedError) as caught:
         await hear(Answering(lambda sent: []), Lingering)
     assert (caught.value.failure.kind, caught.value.failure.phase) == (FailureKind.FINAL_TIMEOUT, Phase.FINISH)
+
+
+class Vanishing(Channel[Frame]):
+    """Is lost to who listens and to who speaks in one moment."""
+
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+
+    async def send(self, frame: Frame) -> None:
+        if frame == "audio":
+            self.lost.set()
+            raise OSError("gone")
+
+    async def receive(self) -> tuple[int, Frame] | None:
+        await self.lost.wait()
+        return None
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_connection_that_both_halves_lose_in_one_moment_is_one_failure_and_no_stray_error() -> None:
+    stray: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
+    target = Target(benchmark=Benchmark.STT, provider="p", model="m")
+    codec = Stt(target, Item(id="one", text="x", sha256="0" * 64))
+    with pytest.raises(CaseFailedError) as caught:
+        await transcribe(Vanishing(), codec, PCM, 0.02, Tracer(), LIMITS)
+    assert caught.value.failure.kind is FailureKind.CONNECTION_LOST
+    assert stray == []

@@ -32,7 +32,7 @@ ALL = pytest.mark.parametrize("kind", [WEBSOCKET, UPLOAD, SPEECH], ids=["websock
 STATUSES = [
     (400, FailureKind.BAD_REQUEST, False, "400"),
     (401, FailureKind.AUTH, False, "401"),
-    (402, FailureKind.QUOTA, False, "402 ASR_PAYMENT_REQUIRED"),
+    (402, FailureKind.QUOTA, False, "402/ASR_PAYMENT_REQUIRED"),
     (403, FailureKind.AUTH, False, "403"),
     (404, FailureKind.BAD_REQUEST, False, "404"),
     (413, FailureKind.BAD_REQUEST, False, "413"),
@@ -56,9 +56,9 @@ async def test_a_status_that_refuses_has_its_kind_its_code_and_what_the_provider
 @pytest.mark.parametrize(
     ("word", "kind", "phase", "code"),
     [
-        ("close-1008", FailureKind.BAD_REQUEST, Phase.SEND, "1008 DATA-0000"),
-        ("close-1011", FailureKind.SERVER_ERROR, Phase.SEND, "1011 NET-0001"),
-        ("close-1013", FailureKind.SERVER_ERROR, Phase.SEND, "1013 NET-0001"),
+        ("close-1008", FailureKind.BAD_REQUEST, Phase.SEND, "1008/DATA-0000"),
+        ("close-1011", FailureKind.SERVER_ERROR, Phase.SEND, "1011/NET-0001"),
+        ("close-1013", FailureKind.SERVER_ERROR, Phase.SEND, "1013/NET-0001"),
         ("close-1000", FailureKind.CONNECTION_LOST, Phase.FINISH, "1000"),
         ("close-4999", FailureKind.CONNECTION_LOST, Phase.SEND, "4999"),
         ("drop", FailureKind.CONNECTION_LOST, Phase.SEND, "1006"),
@@ -99,7 +99,7 @@ async def test_a_message_beyond_every_bound_is_a_protocol_failure(
 @pytest.mark.parametrize(
     ("word", "kind", "phase", "code"),
     [
-        ("quota", FailureKind.QUOTA, Phase.FINISH, "429 insufficient_quota"),
+        ("quota", FailureKind.QUOTA, Phase.FINISH, "429/insufficient_quota"),
         ("redirect", FailureKind.PROTOCOL, Phase.FINISH, "307"),
         ("hang", FailureKind.FINAL_TIMEOUT, Phase.FINISH, None),
         ("garbage", FailureKind.PROTOCOL, Phase.FINISH, None),
