@@ -12,6 +12,9 @@ import pytest
 from sayagain.datasets import load
 from support.commands import Cli, Standin, events, require_whole
 
+CARDS = ("--dataset", "cards-5", "--kind", "stt")
+"""Recordings of a second or two: audio is sent at the pace of speech."""
+
 QUICK = ("--attempts", "1", "--final-timeout", "1", "--idle-timeout", "1", "--case-timeout", "20")
 
 
@@ -33,7 +36,7 @@ def run(cli: Cli, model: str, *args: str, code: int = 0) -> dict[str, Any]:
 
 
 def test_a_server_that_behaves_is_benchmarked_in_both_directions(cli: Cli, standin: Standin) -> None:
-    report = run(cli, standin("ok"), "--sample", "2")
+    report = run(cli, standin("ok"), "--dataset", "cards-5,prompts-30", "--sample", "2")
     assert report["status"] == "succeeded"
     assert report["exit_code"] == 0
     assert {target["target"] for target in report["targets"]} == {
@@ -48,7 +51,7 @@ def test_a_server_that_behaves_is_benchmarked_in_both_directions(cli: Cli, stand
 
 
 def test_every_bad_transcript_fails_its_own_case_by_name_and_no_other(cli: Cli, standin: Standin) -> None:
-    report = run(cli, standin("hang,ok,close,vanish,error,empty,partial-only,garbage,ok"), "--kind", "stt")
+    report = run(cli, standin("hang,ok,close,vanish,error,empty,partial-only,garbage,ok"), *CARDS, "--repeat", "2")
     assert report["status"] == "partial"
     assert kinds(cli) == sorted(
         [
@@ -75,7 +78,7 @@ def test_every_bad_voice_fails_its_own_case_by_name_and_no_other(cli: Cli, stand
 
 
 def test_a_frame_of_more_than_a_megabyte_is_accepted(cli: Cli, standin: Standin) -> None:
-    assert run(cli, standin("large"), "--kind", "stt", "--sample", "1")["status"] == "succeeded"
+    assert run(cli, standin("large"), *CARDS, "--sample", "1")["status"] == "succeeded"
 
 
 def test_a_run_in_which_nothing_succeeds_has_failed(cli: Cli, standin: Standin) -> None:
