@@ -57,6 +57,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     repeat: Annotated[PositiveInt, _doc("Run every case this many times.")] = 1
     concurrency: Annotated[PositiveInt, _doc("Cases in flight at once, over all targets.")] = 4
     provider_concurrency: Annotated[PositiveInt, _doc("Cases in flight at once for one provider.")] = 1
+    judge: Annotated[
+        bool, _doc("Let a local recognizer hear all synthesized speech, after everything timed is over.")
+    ] = False
     attempts: Annotated[PositiveInt, _doc("Tries of a case whose failure may pass by itself.")] = 3
     connect_timeout: Annotated[PositiveSeconds, _doc("Seconds for a connection to be established.")] = 10.0
     idle_timeout: Annotated[PositiveSeconds, _doc("Seconds without any answer while one is due.")] = 15.0

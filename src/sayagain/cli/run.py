@@ -16,6 +16,7 @@ from sayagain.cli import options
 @options.setting("repeat", type=int, metavar="N")
 @options.setting("concurrency", type=int, metavar="N")
 @options.setting("provider_concurrency", type=int, metavar="N")
+@options.setting("judge", is_flag=True, default=None)
 @options.setting("attempts", type=int, metavar="N")
 @options.setting("connect_timeout", type=float, metavar="S")
 @options.setting("idle_timeout", type=float, metavar="S")

@@ -9,7 +9,7 @@ from sayagain.ledger.bulk import insert_rows
 from sayagain.ledger.clock import database_now
 from sayagain.ledger.encoding import Row, attempt_row, case_failure, case_row, result_row
 from sayagain.ledger.tables import attempt, case, result, run
-from sayagain.records import RunStatus, ScoredCase
+from sayagain.records import Result, RunStatus, ScoredCase, Status
 
 
 def record_cases(connection: Connection, run_id: str, scored: Sequence[ScoredCase]) -> None:
@@ -38,6 +38,25 @@ def record_cases(connection: Connection, run_id: str, scored: Sequence[ScoredCas
     insert_rows(connection, case, cases)
     insert_rows(connection, attempt, attempts)
     insert_rows(connection, result, results)
+
+
+def add_results(connection: Connection, run_id: str, results: Sequence[tuple[int, Result]]) -> None:
+    """Write more results of recorded cases, by position; those that are there already stay as they are.
+
+    Raises:
+        ValueError: One is failed. The status of a case is that of the results it was recorded with.
+        LedgerError: There is no such run, or it is over.
+    """
+    if any(added.status is Status.FAILED for _, added in results):
+        raise ValueError("a result that is added later cannot be failed")
+    run_pk = beat(connection, run_id)
+    if run_pk is None:
+        raise LedgerError(f"run {run_id} is not running: no more results can be added to it")
+    wanted = result.c.position.in_([position for position, _ in results])
+    found = select(result.c.position, result.c.metric).where(result.c.run_pk == run_pk, wanted)
+    there = {(row[0], row[1]) for row in connection.execute(found)}
+    new = [(position, added) for position, added in results if (position, added.metric) not in there]
+    insert_rows(connection, result, [result_row(run_pk, position, added, None) for position, added in new])
 
 
 def beat(connection: Connection, run_id: str) -> int | None:

@@ -26,13 +26,13 @@ from sayagain.ledger.reading import (
     read_runs,
     read_targets,
 )
-from sayagain.ledger.recording import beat, record_cases
+from sayagain.ledger.recording import add_results, beat, record_cases
 from sayagain.ledger.refusals import refusals
 from sayagain.ledger.retrying import retrying
 from sayagain.ledger.tables import run
 from sayagain.ledger.urls import describe, is_sqlite, ledger_url, sqlite_file
 from sayagain.ledger.views import CaseView, RunView, TargetCounts
-from sayagain.records import CaseCounts, ResultRow, RunHeader, RunStatus, ScoredCase
+from sayagain.records import CaseCounts, Result, ResultRow, RunHeader, RunStatus, ScoredCase
 
 Answer = TypeVar("Answer")
 
@@ -160,6 +160,14 @@ class Ledger:
     def record_with_retry(self, run_id: str, cases: Sequence[ScoredCase], timeout_s: float) -> None:
         """Commit scored cases, trying again for up to `timeout_s` seconds while the refusal may pass."""
         self.retrying(lambda: self.record(run_id, cases), timeout_s)
+
+    def add_results(self, run_id: str, results: Sequence[tuple[int, Result]]) -> None:
+        """Commit more results of recorded cases of a running run, each with its case's position in the plan.
+
+        Adding the same again changes nothing. None may be failed: the status of a case is decided.
+        """
+        with self._writing() as connection:
+            add_results(connection, run_id, results)
 
     def retrying(self, operation: Callable[[], Answer], timeout_s: float) -> Answer:
         """Return what an operation on this ledger returns; see `sayagain.ledger.retrying`."""

@@ -27,7 +27,7 @@ from sayagain.records import (
     Trace,
 )
 
-__all__ = ["ERROR_RATES", "METRICS", "NORMALIZER", "MetricInfo", "owed", "score"]
+__all__ = ["ERROR_RATES", "METRICS", "NORMALIZER", "MetricInfo", "failed_result", "owed", "score"]
 
 METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in DEFINITIONS})
 """Every metric by its name, with what gives its number a meaning."""
@@ -35,11 +35,13 @@ METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info i
 NORMALIZER = NAME
 """The text normalizer of `wer` and `cer` with its version, for the header of a run and its contract."""
 
-ERROR_RATES = ("wer", "cer", "wer_whisper")
+_OF_TRANSCRIPTS = ("wer", "cer", "wer_whisper")
+
+ERROR_RATES = (*_OF_TRANSCRIPTS, "intelligibility_wer")
 """The metrics that are errors ÷ a reference length N, with S, D, I and N in their details."""
 
-_STREAMING_STT = ("ttft", "ttfs", "finalization", "audio_to_final", *ERROR_RATES)
-_BATCH_STT = ("finalization", "audio_to_final", "rtfx", *ERROR_RATES)
+_STREAMING_STT = ("ttft", "ttfs", "finalization", "audio_to_final", *_OF_TRANSCRIPTS)
+_BATCH_STT = ("finalization", "audio_to_final", "rtfx", *_OF_TRANSCRIPTS)
 _TTS = ("ttfa", "synthesis", "rtf", "stall", "leading_silence", "trailing_silence", "clipping", "loudness")
 
 
@@ -72,6 +74,12 @@ def score(finished: FinishedCase) -> tuple[Result, ...]:
     except Exception as error:
         return _all_failed(names, item, _unexpected(error, "scoring", target.provider))
     return tuple(_result(name, computations, item, attempt.trace, landmarks, target.provider) for name in names)
+
+
+def failed_result(metric: str, finished: FinishedCase) -> Result | None:
+    """Return the failed row that a failed case owes for a metric beyond `owed`; None when it succeeded."""
+    failure = finished.failure
+    return None if failure is None else _failed(metric, finished.case.item, failure)
 
 
 @cache

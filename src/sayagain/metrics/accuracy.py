@@ -143,10 +143,15 @@ def _whisper_words_of(item: Item) -> int | None:
     return len(_whisper_words(item.text)) if _is_english(item.language) else None
 
 
+def _english_words_of(item: Item) -> int | None:
+    return _words_of(item) if _is_english(item.language) else None
+
+
 _LENGTHS: Mapping[str, Callable[[Item], int | None]] = {
     "wer": _words_of,
     "cer": _characters_of,
     "wer_whisper": _whisper_words_of,
+    "intelligibility_wer": _english_words_of,
 }
 
 COMPUTATIONS: Mapping[str, Computation] = {"wer": wer, "cer": cer, "wer_whisper": wer_whisper}

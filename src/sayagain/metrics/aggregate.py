@@ -32,7 +32,8 @@ class ErrorRate(Record, frozen=True, kw_only=True):
     `percent_with_failures` counts a failed case as if its whole reference had been left out: `reference_failed` is
     the sum of N of those cases, which is added to D and to N. Failures for which no target is to blame (see
     `UNCHARGED`) stay out of it. Both are null when there is nothing to divide by. `insertions_without_reference`
-    are those of cases with an empty reference, kept apart.
+    are those of cases with an empty reference, kept apart. Where a judge heard synthesized speech, `floor_percent`
+    is its own pooled rate on human speech.
     """
 
     percent: float | None
@@ -43,6 +44,7 @@ class ErrorRate(Record, frozen=True, kw_only=True):
     reference: int
     reference_failed: int
     insertions_without_reference: int
+    floor_percent: float | None = None
 
 
 class TargetSummary(Record, frozen=True, kw_only=True):
@@ -147,9 +149,11 @@ class _ErrorTally:
         self.seen = False
         self.substitutions = self.deletions = self.insertions = self.reference = 0
         self.insertions_without_reference = self.reference_failed = 0
+        self.floor: tuple[int, int] = (0, 0)
 
     def add(self, detail: Mapping[str, float]) -> None:
         self.seen = True
+        self.floor = (int(detail.get("floor_errors", 0)), int(detail.get("floor_words", 0)))
         if not detail["N"]:
             self.insertions_without_reference += int(detail["I"])
             return
@@ -176,6 +180,7 @@ class _ErrorTally:
             reference=self.reference,
             reference_failed=self.reference_failed,
             insertions_without_reference=self.insertions_without_reference,
+            floor_percent=_percent(*self.floor),
         )
 
 

@@ -76,6 +76,7 @@ DEFINITIONS = (
     MetricInfo("leading_silence", 1, "ms", _TTS, "audio before the first audible sample"),
     MetricInfo("trailing_silence", 1, "ms", _TTS, "audio after the last audible sample"),
     MetricInfo("clipping", 1, "%", _TTS, "samples in runs of three or more at full scale ÷ all samples"),
+    MetricInfo("intelligibility_wer", 1, "%", _TTS, "wer of what moonshine tiny-en 0.1.0 hears in the audio"),
     MetricInfo("loudness", 1, "dBFS", _TTS, "RMS from the first to the last audible sample", "none"),
 )
 """Every metric in the order in which tables show them."""

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from sayagain.analysis.costs import Cost
 from sayagain.analysis.figures import MetricFigures, MetricTable, SliceFigures
+from sayagain.analysis.floors import Floor
 from sayagain.analysis.statistics import MIN_CLUSTERS, Estimate
 from sayagain.records import Benchmark
 from sayagain.report.printable import printable
@@ -22,8 +23,10 @@ LEGEND = (
 )
 
 
-def figure_parts(slices: Sequence[SliceFigures], costs: Iterable[Cost]) -> Iterator[RenderableType]:
-    """Yield a table for each slice and benchmark, what the columns mean, and what each target costs."""
+def figure_parts(
+    slices: Sequence[SliceFigures], costs: Iterable[Cost], floor: Floor | None = None
+) -> Iterator[RenderableType]:
+    """Yield a table for each slice and benchmark, what its columns mean, the judge's floor, and the prices."""
     any_figures = False
     for part in slices:
         for benchmark in Benchmark:
@@ -35,6 +38,8 @@ def figure_parts(slices: Sequence[SliceFigures], costs: Iterable[Cost]) -> Itera
                 yield _table(title, answered.items(), [table for table in tables if table.targets])
     if any_figures:
         yield Text(LEGEND)
+    if floor is not None:
+        yield Text(_floor_line(floor))
     for cost in costs:
         yield Text(_cost_line(cost))
 
@@ -93,6 +98,13 @@ def _share(estimate: Estimate) -> str:
 
 def _name(target: str) -> Text:
     return Text(printable(target.partition(":")[2]))
+
+
+def _floor_line(floor: Floor) -> str:
+    return printable(
+        f"intelligibility_wer was {floor.judge}; its floor, pooled over human speech in the same run, is "
+        f"{100 * floor.errors / floor.words:.1f} % ({floor.errors} errors in {floor.words} words)."
+    )
 
 
 def _cost_line(cost: Cost) -> str:

@@ -14,6 +14,7 @@ from rich.text import Text
 from sayagain.analysis.cases import gather
 from sayagain.analysis.costs import Cost, costs
 from sayagain.analysis.figures import SliceFigures, figures_of
+from sayagain.analysis.floors import Floor, FloorFinder
 from sayagain.analysis.items import LocalItems, local_items
 from sayagain.analysis.mistakes import Mistakes, count_mistakes
 from sayagain.analysis.slices import By
@@ -68,6 +69,7 @@ class RunDocument(Record, frozen=True, kw_only=True):
     failures_unlisted: int
     lineage: Lineage
     figures: tuple[SliceFigures, ...] = ()
+    judge_floor: Floor | None = None
     costs: tuple[Cost, ...] = ()
     datasets_missing: tuple[DatasetInfo, ...] = ()
     errors: Mistakes | None = None
@@ -90,7 +92,7 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
     for label, value in (*_facts(document.run), *_lineage_facts(document.lineage)):
         console.print(Text(f"{label:<9} {value}"), soft_wrap=True)
     console.print(targets_table(document.targets))
-    for part in figure_parts(document.figures, document.costs):
+    for part in figure_parts(document.figures, document.costs, document.judge_floor):
         console.print(part, soft_wrap=isinstance(part, Text))
     if document.failures:
         console.print(failures_table(document.failures))
@@ -124,13 +126,16 @@ def document_of(ledger: Ledger, selector: str, shown: Shown) -> RunDocument:
     here = local_items([run.header], shown.datasets_dir)
     listed, unlisted = _failures(ledger, run.run_id)
     targets = ledger.targets(run.run_id)
+    floors = FloorFinder()
+    gathered = gather(floors.noted(ledger.rows(run.run_id, lambda _: (None, None))))
     return RunDocument(
         run=run,
         targets=targets,
         failures=listed,
         failures_unlisted=unlisted,
         lineage=ledger.lineage(run.run_id),
-        figures=figures_of(gather(ledger.rows(run.run_id, lambda _: (None, None))), here.items, shown.by),
+        figures=figures_of(gathered, here.items, shown.by),
+        judge_floor=floors.found,
         costs=costs(target.target for target in targets),
         datasets_missing=here.missing,
         errors=_mistakes(ledger, run.run_id, here) if shown.errors else None,

@@ -18,6 +18,8 @@ COLUMNS = {
 }
 """The metrics of each benchmark's table whose distribution is shown."""
 
+_HEARD = "intelligibility_wer"
+
 
 def wide_console() -> Console:
     """Return a console as wide as the terminal, or as a table needs where there is none."""
@@ -34,18 +36,23 @@ def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) ->
     if benchmark is Benchmark.STT:
         for name in ("WER %", "with failed", "mean", "S/D/I of N"):
             table.add_column(name, justify="right")
+    judged = any(_HEARD in summary.error_rates for summary in summaries)
+    if judged:
+        table.add_column("heard WER %", justify="right")
     for metric in COLUMNS[benchmark]:
         unit = next((s.metrics[metric].unit for s in summaries if metric in s.metrics), "")
         table.add_column(f"{metric} {unit}".strip(), justify="right")
     for summary in summaries:
-        table.add_row(*_cells(benchmark, summary))
+        table.add_row(*_cells(benchmark, summary, judged=judged))
     return table
 
 
-def _cells(benchmark: Benchmark, summary: TargetSummary) -> list[str]:
+def _cells(benchmark: Benchmark, summary: TargetSummary, *, judged: bool) -> list[str]:
     cells = [summary.target.removeprefix(f"{benchmark}:"), str(summary.cases_succeeded), str(summary.cases_failed)]
     if benchmark is Benchmark.STT:
         cells += _error_cells(summary)
+    if judged:
+        cells.append(_heard_cell(summary))
     return cells + [_spread(summary.metrics.get(metric)) for metric in COLUMNS[benchmark]]
 
 
@@ -68,6 +75,12 @@ def _error_cells(summary: TargetSummary) -> list[str]:
         _percent(summary.metrics[name].mean),
         counts,
     ]
+
+
+def _heard_cell(summary: TargetSummary) -> str:
+    """Return what a judge got wrong in synthesized speech, beside what it gets wrong in human speech."""
+    rate = summary.error_rates.get(_HEARD)
+    return "-" if rate is None else f"{_percent(rate.percent)} (floor {_percent(rate.floor_percent)})"
 
 
 def _percent(value: float | None) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from sayagain.artifact.places import shown
@@ -48,6 +49,7 @@ class Prepared:
     artifact_hmac_key: str | None = None
     require_artifact: bool = False
     ledger_timeout_s: float = 30.0
+    judged: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,10 @@ class Outcome:
     exit_code: int
 
 
-async def conduct(prepared: Prepared, ledger: Ledger, recorder: Recorder, display: Display) -> Outcome:
-    """Run a prepared plan: insert, execute, finalize, and only then export.
+async def conduct(
+    prepared: Prepared, ledger: Ledger, recorder: Recorder, display: Display, spool: Path | None = None
+) -> Outcome:
+    """Run a prepared plan: insert, execute, judge what was kept in the spool, finalize, and only then export.
 
     Returns an outcome for every way a run can end; raises SayagainError only when the run could not begin.
     """
@@ -78,6 +82,10 @@ async def conduct(prepared: Prepared, ledger: Ledger, recorder: Recorder, displa
         await asyncio.to_thread(ledger.insert_run, prepared.header, Owner.current())
         log.info("run_started", kind=prepared.header.kind, cases=prepared.plan.size)
         trouble = await _execute(prepared, recorder, stop, display)
+        if spool is not None and trouble is None:
+            from sayagain.runner.judging import judge_run  # only a judged run pays for what it imports
+
+            await judge_run(spool, ledger, prepared.header.run_id, stop)
         outcome = await _finalize(prepared, ledger, stop, trouble)
         log.info("run_finished", status=outcome.status, reason=outcome.reason, **_counted(outcome.counts))
         return await _export(prepared, ledger, outcome)

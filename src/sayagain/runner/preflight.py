@@ -62,7 +62,20 @@ def assemble(
         artifact_hmac_key=settings.artifact_hmac_key,
         require_artifact=settings.require_artifact,
         ledger_timeout_s=settings.ledger_timeout,
+        judged=_judged(settings, plan),
     )
+
+
+def _judged(settings: Settings, plan: Plan) -> bool:
+    """Tell whether there is a judge and something for it to hear; raise UsageError when the judge is missing."""
+    if not settings.judge or all(stage.benchmark is Benchmark.STT for stage in plan.stages):
+        return False
+    from sayagain.runner.listening import why_no_judge  # only a judged run pays for what it imports
+
+    missing = why_no_judge()
+    if missing is not None:
+        raise UsageError(f"--judge has no judge: {missing}")
+    return True
 
 
 def limits_of(settings: Settings) -> Limits:

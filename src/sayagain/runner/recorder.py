@@ -27,11 +27,15 @@ GROUP_BYTES = 32 * 1024 * 1024
 
 
 class Setup(Record, frozen=True, kw_only=True):
-    """The first message to the child: which ledger, which run, and for how long a refused write is retried."""
+    """The first message to the child: which ledger, which run, and for how long a refused write is retried.
+
+    `spool` is the folder in which synthesized audio is kept for the judge; without one there is no judge.
+    """
 
     db: str
     run_id: str
     ledger_timeout_s: float
+    spool: str | None = None
 
 
 class Ack(Record, frozen=True, kw_only=True):

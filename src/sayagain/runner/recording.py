@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -16,9 +17,11 @@ import msgspec
 from sayagain import logs
 from sayagain.errors import SayagainError
 from sayagain.ledger import Ledger, open_ledger
-from sayagain.metrics import score
-from sayagain.records import FinishedCase, ScoredCase
+from sayagain.metrics import failed_result, score
+from sayagain.metrics.intelligibility import METRIC, without_value
+from sayagain.records import Benchmark, FinishedCase, Result, ScoredCase
 from sayagain.runner.recorder import Ack, Setup
+from sayagain.runner.spool import keep
 
 HEARTBEAT_S = 10.0
 """How often the run says in the ledger that it is alive."""
@@ -44,14 +47,34 @@ def main() -> None:
 
 def _serve(source: BinaryIO, answers: BinaryIO, ledger: Ledger, setup: Setup) -> None:
     decoder = msgspec.msgpack.Decoder(list[FinishedCase])
+    folder = Path(setup.spool) if setup.spool else None
     for message in _messages(source):
-        cases = [ScoredCase(finished=finished, results=score(finished)) for finished in decoder.decode(message)]
+        cases = [_scored(finished, folder) for finished in decoder.decode(message)]
         try:
             ledger.record_with_retry(setup.run_id, cases, setup.ledger_timeout_s)
         except SayagainError as error:
             _answer(answers, Ack(error=str(error)))
             return
         _answer(answers, Ack())
+
+
+def _scored(finished: FinishedCase, folder: Path | None) -> ScoredCase:
+    """Return a case with its results; with a folder, what it owes to the judge is there or on its way."""
+    results = score(finished)
+    if folder is not None and finished.case.target.benchmark is Benchmark.TTS:
+        owed = failed_result(METRIC, finished) or _kept(finished, folder)
+        results += () if owed is None else (owed,)
+    return ScoredCase(finished=finished, results=results)
+
+
+def _kept(finished: FinishedCase, folder: Path) -> Result | None:
+    """Keep the audio for the judge, whose result comes later; return one that says why it cannot come."""
+    try:
+        keep(folder, finished)
+    except OSError as error:
+        logs.logger().warning("judge_audio_not_kept", case_id=finished.case.id, reason=type(error).__name__)
+        return without_value("not judged: its audio could not be kept")
+    return None
 
 
 def _messages(source: BinaryIO) -> Iterator[bytes]:

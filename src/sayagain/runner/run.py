@@ -3,7 +3,10 @@
 import asyncio
 import dataclasses
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -29,17 +32,34 @@ async def run_benchmark(settings: Settings, display: Display) -> Outcome:
 
 async def run_prepared(prepared: Prepared, ledger: Ledger, db: str, display: Display) -> Outcome:
     """Run what has been prepared: engines and the recorder are loaded before the run, and its clocks, start."""
-    recorder = Recorder(Setup(db=db, run_id=prepared.header.run_id, ledger_timeout_s=prepared.ledger_timeout_s))
-    transports = tuple({id(transport): transport for transport in prepared.transports.values()}.values())
-    try:
-        await _ready(recorder, transports)
-        gc.collect()
-        gc.freeze()  # what is loaded by now stays; collecting it again would only hold up the loop
-        header = msgspec.structs.replace(prepared.header, started=wall_time())
-        return await conduct(dataclasses.replace(prepared, header=header), ledger, recorder, display)
-    finally:
-        gc.unfreeze()
-        await asyncio.gather(recorder.abandon(), *(transport.aclose() for transport in transports))
+    with _spool(prepared) as spool:
+        setup = Setup(
+            db=db,
+            run_id=prepared.header.run_id,
+            ledger_timeout_s=prepared.ledger_timeout_s,
+            spool=None if spool is None else str(spool),
+        )
+        recorder = Recorder(setup)
+        transports = tuple({id(transport): transport for transport in prepared.transports.values()}.values())
+        try:
+            await _ready(recorder, transports)
+            gc.collect()
+            gc.freeze()  # what is loaded by now stays; collecting it again would only hold up the loop
+            header = msgspec.structs.replace(prepared.header, started=wall_time())
+            return await conduct(dataclasses.replace(prepared, header=header), ledger, recorder, display, spool)
+        finally:
+            gc.unfreeze()
+            await asyncio.gather(recorder.abandon(), *(transport.aclose() for transport in transports))
+
+
+@contextmanager
+def _spool(prepared: Prepared) -> Iterator[Path | None]:
+    """Hold a folder for the audio that is to be judged, readable by its owner alone; None when none is."""
+    if not prepared.judged:
+        yield None
+        return
+    with TemporaryDirectory(prefix="sayagain-judge-") as folder:
+        yield Path(folder)
 
 
 async def _ready(recorder: Recorder, transports: Iterable[Transport]) -> None:

@@ -103,6 +103,28 @@ def test_insertions_without_a_reference_are_shown_apart() -> None:
     assert error_cells(shown)[3] == "3/1/0 of 90, 7 of 0"
 
 
+def test_what_a_judge_heard_is_shown_with_its_floor_beside_it() -> None:
+    rate = ErrorRate(
+        percent=17.91,
+        percent_with_failures=17.91,
+        substitutions=10,
+        deletions=1,
+        insertions=1,
+        reference=67,
+        reference_failed=0,
+        insertions_without_reference=0,
+        floor_percent=3.33,
+    )
+    voice = TargetSummary(
+        target="tts:acme/mouth",
+        cases_succeeded=6,
+        cases_failed=0,
+        metrics={"ttfa": spread(14.0, 25.0)},
+        error_rates={"intelligibility_wer": rate},
+    )
+    assert "17.9 (floor 3.3)" in printed(report(targets=(voice,)))
+
+
 def test_it_says_where_everything_lies_and_how_to_see_the_failures() -> None:
     shown = printed(report())
     assert "sqlite:///sayagain.db" in shown

@@ -2,11 +2,13 @@
 
 import io
 
+import msgspec
 from rich.console import Console
 
 from sayagain.analysis.cases import gather
 from sayagain.analysis.costs import Cost
 from sayagain.analysis.figures import figures_of
+from sayagain.analysis.floors import FloorFinder
 from sayagain.analysis.slices import By
 from sayagain.records import Item, ResultRow, content_digest
 from sayagain.report.figures import figure_parts
@@ -56,6 +58,29 @@ def test_the_slices_of_a_run_are_tables_of_their_own_and_named() -> None:
         "Speech to text: speaker \N{REPLACEMENT CHARACTER}[2Jann",
         "Speech to text: items whose dataset is not here",
     ]
+
+
+def test_the_floor_of_a_judge_is_found_among_the_rows_and_stated() -> None:
+    rows = case("a", key=STT)
+    row = msgspec.structs.replace(
+        rows[-1],
+        metric="intelligibility_wer",
+        reason="heard by an ear 1",
+        detail={"S": 1, "D": 0, "I": 0, "N": 8, "floor_errors": 3, "floor_words": 90},
+    )
+    finder = FloorFinder()
+    assert list(finder.noted([*rows, row])) == [*rows, row]
+    (line,) = figure_parts((), [], finder.found)
+    assert str(line) == (
+        "intelligibility_wer was heard by an ear 1; its floor, pooled over human speech in the same run, is "
+        "3.3 % (3 errors in 90 words)."
+    )
+
+
+def test_a_run_without_a_judge_has_no_floor() -> None:
+    finder = FloorFinder()
+    list(finder.noted(case("a", key=STT)))
+    assert finder.found is None
 
 
 def test_a_price_is_shown_with_its_date_and_where_it_was_said() -> None:
