@@ -2,12 +2,10 @@
 
 import io
 import re
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from sayagain.datasets import Dataset
 from sayagain.failures import failed
 from sayagain.metrics.aggregate import Distribution, ErrorRate, TargetSummary
 from sayagain.records import (
@@ -17,7 +15,6 @@ from sayagain.records import (
     CaseCounts,
     FailureKind,
     FinishedCase,
-    Item,
     Phase,
     RunStatus,
     Target,
@@ -26,6 +23,7 @@ from sayagain.records import (
 from sayagain.report.console import RunReport, print_report
 from sayagain.report.progress import Bars, Lines, Silence, display_for
 from sayagain.runner.plan import Plan, make_plan
+from support.plans import dataset_of
 
 
 def spread(p50: float | None, p95: float | None, unit: str = "ms") -> Distribution:
@@ -153,18 +151,7 @@ def test_names_from_outside_are_shown_as_they_are_and_never_as_markup() -> None:
 
 
 def plan() -> Plan:
-    prompts = tuple(Item(id=f"i{n}", text=f"p{n}", sha256=f"{n:064x}") for n in range(3))
-    dataset = Dataset(
-        id="d",
-        version="1",
-        benchmark=Benchmark.TTS,
-        licence="CC0-1.0",
-        origin="test",
-        language="en",
-        items=prompts,
-        root=Path(),
-    )
-    return make_plan([dataset], [Target(benchmark=Benchmark.TTS, provider="p", model="m")])
+    return make_plan([dataset_of(3)], [Target(benchmark=Benchmark.TTS, provider="p", model="m")])
 
 
 def finished(case: Case, *, ok: bool) -> FinishedCase:

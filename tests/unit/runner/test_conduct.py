@@ -13,7 +13,6 @@ import pytest
 import structlog
 
 from sayagain.artifact.redaction import Redactor
-from sayagain.datasets import Dataset
 from sayagain.errors import LedgerError
 from sayagain.ledger import open_ledger
 from sayagain.records import (
@@ -22,7 +21,6 @@ from sayagain.records import (
     Case,
     EventKind,
     FinishedCase,
-    Item,
     Limits,
     RunHeader,
     RunnerInfo,
@@ -36,6 +34,7 @@ from sayagain.runner.run import run_prepared
 from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import now_ns
 from sayagain.transports.tracing import Tracer
+from support.plans import dataset_of
 
 TARGET = Target(benchmark=Benchmark.TTS, provider="p", model="m", adapter="a/1")
 
@@ -82,18 +81,7 @@ class Watcher:
 
 
 def plan(items: int) -> Plan:
-    prompts = tuple(Item(id=f"i{n}", text=f"prompt {n}", sha256=f"{n:064x}") for n in range(items))
-    dataset = Dataset(
-        id="d",
-        version="1",
-        benchmark=Benchmark.TTS,
-        licence="CC0-1.0",
-        origin="test",
-        language="en",
-        items=prompts,
-        root=Path(),
-    )
-    return make_plan([dataset], [TARGET])
+    return make_plan([dataset_of(items)], [TARGET])
 
 
 def prepared(items: int = 4, failing: tuple[str, ...] = (), **fields: Any) -> Prepared:
@@ -160,8 +148,8 @@ async def test_every_case_is_in_the_ledger_when_the_run_is_over(sqlite_url: str,
     ("failing", "status", "code"),
     [
         ((), RunStatus.SUCCEEDED, 0),
-        (("i1",), RunStatus.PARTIAL, 0),
-        (("i0", "i1", "i2", "i3"), RunStatus.FAILED, 1),
+        (("d-1",), RunStatus.PARTIAL, 0),
+        (("d-0", "d-1", "d-2", "d-3"), RunStatus.FAILED, 1),
     ],
 )
 async def test_the_exit_code_follows_from_the_status(
@@ -182,7 +170,7 @@ async def test_a_signal_while_the_artifact_is_written_changes_nothing(
     sqlite_url: str, tmp_path: Path, interrupt_at: Any
 ) -> None:
     interrupt_at("run_finished")
-    outcome = await conduct(prepared(failing=("i1",), artifact_dir=str(tmp_path)), sqlite_url)
+    outcome = await conduct(prepared(failing=("d-1",), artifact_dir=str(tmp_path)), sqlite_url)
     assert (outcome.status, outcome.exit_code) == (RunStatus.PARTIAL, 0)
     assert outcome.artifact is not None
     with open_ledger(sqlite_url) as ledger:
@@ -201,7 +189,7 @@ async def test_a_signal_at_the_start_runs_nothing_and_is_partial(sqlite_url: str
 async def test_the_artifact_holds_the_planned_the_succeeded_and_the_failed(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    outcome = await conduct(prepared(failing=("i2",), artifact_dir=str(tmp_path)), sqlite_url)
+    outcome = await conduct(prepared(failing=("d-2",), artifact_dir=str(tmp_path)), sqlite_url)
     assert outcome.artifact is not None
     *_, summary = records_in(outcome.artifact)
     assert summary["cases"] == {"planned": 4, "succeeded": 3, "failed": 1, "not_run": 0}

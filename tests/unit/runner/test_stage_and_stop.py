@@ -5,12 +5,10 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
 from sayagain.artifact.redaction import Redactor
-from sayagain.datasets import Dataset
 from sayagain.errors import LedgerError
 from sayagain.records import (
     AudioFormat,
@@ -19,7 +17,6 @@ from sayagain.records import (
     CaseCounts,
     FailureKind,
     FinishedCase,
-    Item,
     Limits,
     RunStatus,
     Target,
@@ -32,6 +29,7 @@ from sayagain.runner.stopping import Stop, exit_code
 from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
+from support.plans import dataset_of
 
 
 class Gate(Transport, Session):
@@ -69,19 +67,8 @@ class Gate(Transport, Session):
 
 
 def stage(items: int, *providers: str) -> Stage:
-    prompts = tuple(Item(id=f"i{n}", text=f"prompt {n}", sha256=f"{n:064x}") for n in range(items))
-    dataset = Dataset(
-        id="d",
-        version="1",
-        benchmark=Benchmark.TTS,
-        licence="CC0-1.0",
-        origin="test",
-        language="en",
-        items=prompts,
-        root=Path(),
-    )
     targets = [Target(benchmark=Benchmark.TTS, provider=provider, model="m") for provider in providers]
-    (only,) = make_plan([dataset], targets).stages
+    (only,) = make_plan([dataset_of(items)], targets).stages
     return only
 
 
