@@ -60,3 +60,14 @@ class TornArtifactError(CorruptArtifactError):
 
 class ArtifactWriteError(SayagainError):
     """An artifact could not be written; the message says what would mend it. Exit code 1."""
+
+
+def fault_of(error: BaseException) -> str:
+    """Name a fault of our own by its type and place, without its text, which may hold anything that was said."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{where}"

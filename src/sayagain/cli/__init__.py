@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from sayagain import __version__
-from sayagain.errors import SayagainError
+from sayagain.errors import SayagainError, fault_of
 
 COMMANDS = {
     "run": "Benchmark speech engines and providers, and keep every result.",
@@ -22,6 +22,7 @@ COMMANDS = {
     "datasets": "List, show, verify and import datasets.",
     "db": "Look after the ledger's database.",
     "doctor": "Check the clock, engines, ledger, artifact directory and keys.",
+    "calibrate": "Measure how far this machine's timestamps are off, and keep it for later runs.",
     "simulate": "Stand in for speech providers on 127.0.0.1: for rehearsals and tests, not for results.",
 }
 """Each command, which lives in the module of its name, and its line in `sayagain --help`."""
@@ -71,18 +72,6 @@ def main() -> None:
         sys.stderr.close()  # the reader of our output has left; there is nobody to tell
         sys.exit(1)
     except Exception as error:
-        _report_fault(error)
+        click.echo(f"sayagain: a fault of sayagain itself ({fault_of(error)}). Please report this line.", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _report_fault(error: Exception) -> None:
-    """Name a fault of our own in one line, with the place but without the text, which may hold anything."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "unknown"
-    click.echo(
-        f"sayagain: a fault of sayagain itself ({type(error).__name__} at {where}). Please report this line.",
-        err=True,
-    )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sayagain.artifact.places import shown
 from sayagain.artifact.redaction import Redactor
-from sayagain.errors import LedgerError, SayagainError
+from sayagain.errors import LedgerError, SayagainError, fault_of
 from sayagain.ledger import Ledger, Owner
 from sayagain.logs import logger
 from sayagain.records import Attempt, Case, CaseCounts, FinishedCase, Limits, RunHeader, RunStatus
@@ -111,19 +111,26 @@ async def _execute(prepared: Prepared, recorder: Recorder, stop: Stop, display: 
     display.begin(prepared.plan)
     try:
         stages = StageRunner(executor, prepared.transports, prepared.limits, stop, deliver)
-        for stage in prepared.plan.stages:
-            if not stop.requested:
-                await stages.run(stage)
+        fault = await _run_stages(prepared.plan, stages, stop)
         await recorder.close()
     except LedgerError as error:
         return str(error)
-    except Exception as error:
-        logger().error("run_fault", error=type(error).__name__, exc_info=True)
-        return f"internal: {type(error).__name__}"
     finally:
         display.end()
         guard.cancel()
         await watch.stop()
+    return fault
+
+
+async def _run_stages(plan: Plan, stages: StageRunner, stop: Stop) -> str | None:
+    """Run one stage after the other; a fault of our own ends the run, and what has finished is still recorded."""
+    try:
+        for stage in plan.stages:
+            if not stop.requested:
+                await stages.run(stage)
+    except Exception as error:
+        logger().error("run_fault", fault=fault_of(error))
+        return f"a fault of sayagain itself: {fault_of(error)}"
     return None
 
 
@@ -178,7 +185,9 @@ async def _export(prepared: Prepared, ledger: Ledger, outcome: Outcome) -> Outco
     try:
         written = await asyncio.to_thread(export_run, ledger, outcome.run_id, place, prepared.artifact_hmac_key)
     except Exception as error:
-        reason = str(error) if isinstance(error, SayagainError) else f"internal: {type(error).__name__}"
+        reason = (
+            str(error) if isinstance(error, SayagainError) else f"a fault of sayagain itself: {fault_of(error)}"
+        )
         log.error("run_artifact_write_failed", reason=reason, directory=shown(place))
         code = outcome.exit_code or int(prepared.require_artifact)
         return replace(outcome, artifact_error=reason, exit_code=code)

@@ -269,3 +269,19 @@ async def test_the_artifact_says_how_its_transcripts_were_hashed(
     assert outcome.artifact is not None
     header, *_ = records_in(outcome.artifact)
     assert header["transcript_hash"] == made
+
+
+async def test_a_fault_of_our_own_fails_the_run_by_its_place_and_keeps_what_had_finished(sqlite_url: str) -> None:
+    class Clumsy(Watcher):
+        def case(self, finished: FinishedCase) -> None:
+            super().case(finished)
+            if len(self.cases) == 3:
+                raise ZeroDivisionError("what was said")
+
+    outcome = await conduct(prepared(items=9), sqlite_url, Clumsy())
+    assert (outcome.status, outcome.exit_code) == (RunStatus.FAILED, 1)
+    assert outcome.reason is not None
+    assert "ZeroDivisionError" in outcome.reason
+    assert "what was said" not in outcome.reason
+    assert outcome.counts is not None
+    assert outcome.counts.succeeded == 3
