@@ -454,7 +454,7 @@ class RunHeader(Record, frozen=True, kw_only=True, tag_field="record", tag="run"
     cases: Annotated[int, _field("Cases planned.", 24)]
     plan_sha256: Annotated[str, _field("SHA-256 of the ordered case ids.", "b5bb...")]
     metrics: Annotated[Mapping[str, int], _field("Version of each metric's definition.", {"ttfs": 1, "wer": 1})]
-    normalizer: Annotated[str, _field("Text normalizer of WER and CER.", "whisper-normalizer/0.1.15")]
+    normalizer: Annotated[str, _field("Text normalizer of WER and CER.", "sayagain-en/1")]
     replay_of: Annotated[ReplayOf | None, _field("Parent of a replay; null for any other run.")] = None
     allowed_differences: Annotated[
         tuple[str, ...],
