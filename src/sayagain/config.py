@@ -30,8 +30,9 @@ TABLES = ("wyoming", "endpoints", "targets")
 ENDPOINT_PREFIX = "SAYAGAIN_ENDPOINT_"
 """Beginning of the variables that give a provider another base URL."""
 
-PositiveInt = Annotated[int, msgspec.Meta(ge=1)]
-PositiveSeconds = Annotated[float, msgspec.Meta(gt=0)]
+PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+PositiveSeconds = Annotated[float, msgspec.Meta(ge=0.001, le=86_400)]
+"""A millisecond to a day: no wait is meant to be shorter or longer, and none is infinite."""
 
 
 def _doc(text: str) -> msgspec.Meta:
@@ -187,7 +188,11 @@ def _dotenv(path: Path) -> dict[str, str]:
         return {}
     from dotenv import dotenv_values
 
-    return {name: value for name, value in dotenv_values(path).items() if value is not None}
+    try:
+        values = dotenv_values(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}. Correct it or move it away.") from error
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:

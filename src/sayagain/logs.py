@@ -1,10 +1,12 @@
 """Logging: events with stable names on stderr, readable on a terminal and JSON lines elsewhere.
 
-Event names are part of the interface: engine_skipped, run_started, case_retried, case_failed, ledger_retried,
-run_stopping, run_finished, run_artifact_directory_unusable, run_artifact_written, run_artifact_write_failed,
-run_fault. No event carries a transcript, a prompt or a secret.
+Event names are part of the interface. Of a run: engine_skipped, run_started, case_retried, case_failed,
+ledger_retried, loop_fault, run_fault, run_stopping, run_finished, report_not_printed. Of its artifact:
+run_artifact_directory_unusable, run_artifact_written, run_artifact_write_failed. Of a ledger: run_interrupted,
+runs_not_checked. No event carries a transcript, a prompt or a secret.
 """
 
+import contextlib
 import sys
 from typing import Any
 
@@ -49,6 +51,7 @@ class _CurrentStderr:
         del args
 
     def msg(self, message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError, ValueError):  # a log that cannot be written must not end a run
+            print(message, file=sys.stderr, flush=True)
 
     log = debug = info = warn = warning = error = critical = exception = msg

@@ -67,3 +67,16 @@ def test_secrets_are_the_values_of_variables_that_sound_like_secrets(tmp_path: P
 def test_the_password_of_a_database_is_a_secret(tmp_path: Path) -> None:
     found = local_secrets(tmp_path, {"DATABASE_URL": "postgresql://me:p%40ss@db/x"})
     assert set(found.values()) == {"p@ss", "p%40ss"}
+
+
+@pytest.mark.parametrize("value", ["inf", "1e400", "nan", "-1", "0", "1e-9", "86401"])
+def test_a_wait_is_a_millisecond_to_a_day(tmp_path: Path, value: str) -> None:
+    with pytest.raises(UsageError, match="idle_timeout"):
+        load_settings({}, folder=tmp_path, environ={"SAYAGAIN_IDLE_TIMEOUT": value})
+
+
+@pytest.mark.parametrize("name", ["sayagain.toml", ".env"])
+def test_a_file_that_is_no_text_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match=name):
+        load_settings({}, folder=tmp_path, environ={})

@@ -4,6 +4,8 @@ Commands are named in a table and loaded when they are used, so that `sayagain -
 click cost. A command's module defines its options; what it calls is imported inside its body.
 """
 
+import contextlib
+import os
 import sys
 from importlib import import_module
 
@@ -56,8 +58,10 @@ def command() -> None:
 
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr and the exit code of its kind."""
+    _have_streams()
     try:
         code = command.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
@@ -67,11 +71,29 @@ def main() -> None:
         click.echo(f"sayagain: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
+        click.echo("sayagain: stopped", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has left; there is nobody to tell
+        _discard_output()  # the reader of our output has left; there is nobody to tell
+        sys.exit(1)
+    except OSError as error:
+        _discard_output()
+        click.echo(f"sayagain: the system refused: {error.strerror or type(error).__name__}", err=True)
         sys.exit(1)
     except Exception as error:
         click.echo(f"sayagain: a fault of sayagain itself ({fault_of(error)}). Please report this line.", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _have_streams() -> None:
+    """Let a program that was started without an output or error stream write to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open to the end
+
+
+def _discard_output() -> None:
+    """Send what is still to be written to nowhere, so that the interpreter does not complain at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -36,6 +36,8 @@ def command(smoke: bool, as_json: bool, **flags: Any) -> int:
     Without options: every local engine that is installed, on the built-in data, in both directions. The results
     go to the ledger; with RUN_ARTIFACT_DIR set, one JSONL artifact is written at the end.
 
+    An error is one line on stderr; with --json, stdout then stays empty.
+
     Exit code: 0 done, 1 the run failed or a required artifact was not written, 2 wrong usage or nothing to do, 130
     or 143 stopped by a signal.
     """
@@ -48,6 +50,8 @@ def command(smoke: bool, as_json: bool, **flags: Any) -> int:
     from sayagain.runner.run import run_benchmark
 
     if smoke:
+        if flags["sample"] is not None:
+            raise click.UsageError("choose one of --smoke and --sample")
         flags["sample"] = 1
     settings = load_settings(flags)
     logs.configure()

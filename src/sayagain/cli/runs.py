@@ -22,7 +22,7 @@ def command() -> None:
 @command.command("list")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=1_000_000),
     default=20,
     show_default=True,
     metavar="N",
@@ -93,10 +93,14 @@ def _opened(db: str | None) -> "Iterator[Ledger]":
     """Open the ledger and mark the runs in it that were interrupted."""
     from sayagain import logs
     from sayagain.config import load_settings
+    from sayagain.errors import LedgerError
     from sayagain.ledger import open_ledger
 
     logs.configure()
     with open_ledger(load_settings({"db": db}).db, create=False) as ledger:
-        for run_id in ledger.mark_interrupted():
-            logs.logger().warning("run_interrupted", run_id=run_id)
+        try:
+            for run_id in ledger.mark_interrupted():
+                logs.logger().warning("run_interrupted", run_id=run_id)
+        except LedgerError as error:  # a copy that cannot be written can still be read
+            logs.logger().warning("runs_not_checked", reason=str(error))
         yield ledger

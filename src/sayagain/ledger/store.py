@@ -132,13 +132,18 @@ class Ledger:
 
     def insert_run(self, header: RunHeader, owner: Owner) -> None:
         """Write a run as `running`, owned by a process."""
+        text = clean_json(header)
+        try:
+            msgspec.json.decode(text, type=RunHeader)
+        except msgspec.ValidationError as error:
+            raise LedgerError(f"the run's header could not be read back ({error}): it is not written") from None
         values = {
             "run_id": header.run_id,
             "kind": clean_text(header.kind),
             "status": RunStatus.RUNNING.value,
             "started": clean_text(header.started),
             "planned": header.cases,
-            "header": clean_json(header),
+            "header": text,
             "owner_pid": owner.pid,
             "owner_started": owner.started,
             "owner_host": owner.host,

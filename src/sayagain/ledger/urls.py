@@ -33,6 +33,8 @@ def ledger_url(text: str) -> URL:
         raise UsageError(f"the database URL cannot be read: {_FORMS}") from None
     if url.drivername not in _SPELLINGS:
         raise UsageError(f"a ledger cannot be kept in {url.drivername!r}: {_FORMS}")
+    if "@" in (url.host or ""):
+        raise UsageError("the user or password in the database URL has an unescaped @: write it as %40")
     url = url.set(drivername=_SPELLINGS[url.drivername])
     if is_sqlite(url) and url.database in (None, "", ":memory:"):
         raise UsageError("a ledger must outlive the process that writes it: use sqlite:///FILE")

@@ -8,6 +8,7 @@ from sqlalchemy.engine import make_url
 
 from sayagain.config import Settings
 from sayagain.ledger import open_ledger
+from sayagain.logs import logger
 from sayagain.metrics.aggregate import TargetSummary, aggregate
 from sayagain.records import Benchmark, CaseCounts, Record, RunStatus
 from sayagain.report.tables import benchmark_table, wide_console
@@ -29,12 +30,16 @@ class RunReport(Record, frozen=True, kw_only=True):
 
 
 def report_run(settings: Settings, outcome: Outcome, *, as_json: bool) -> None:
-    """Print how a run ended, from what the ledger holds of it."""
+    """Print how a run ended, from what the ledger holds of it; a reader who has left changes nothing about it."""
     report = run_report(settings, outcome)
-    if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
-    else:
-        print_report(report)
+    try:
+        if as_json:
+            sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+        else:
+            print_report(report)
+        sys.stdout.flush()
+    except OSError as error:
+        logger().warning("report_not_printed", run_id=outcome.run_id, reason=error.strerror)
 
 
 def run_report(settings: Settings, outcome: Outcome) -> RunReport:

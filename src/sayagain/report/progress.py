@@ -1,11 +1,13 @@
 """What a person sees while a run goes on: live bars on a terminal, plain lines elsewhere, nothing for --json."""
 
 import sys
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from sayagain.records import FinishedCase
+from sayagain.report.tables import PatientConsole
 from sayagain.runner.orchestrator import Display
 from sayagain.runner.plan import Plan
 
@@ -17,7 +19,32 @@ def display_for(as_json: bool) -> Display:
     """Return the display that suits where the output goes."""
     if as_json:
         return Silence()
-    return Bars() if sys.stdout.isatty() else Lines()
+    return Unbreakable(Bars() if sys.stdout.isatty() else Lines())
+
+
+class Unbreakable:
+    """Another display, until it cannot be shown any more: a reader who leaves does not end the measurement."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def begin(self, plan: Plan) -> None:
+        """Show the beginning."""
+        self._show(lambda display: display.begin(plan))
+
+    def case(self, finished: FinishedCase) -> None:
+        """Show a case."""
+        self._show(lambda display: display.case(finished))
+
+    def end(self) -> None:
+        """Show the end."""
+        self._show(lambda display: display.end())
+
+    def _show(self, what: Callable[[Display], None]) -> None:
+        try:
+            what(self._display)
+        except (OSError, ValueError):
+            self._display = Silence()
 
 
 class Silence:
@@ -67,7 +94,7 @@ class Bars:
             MofNCompleteColumn(),
             TextColumn("{task.fields[failed]}", markup=False, style="red"),
             TimeElapsedColumn(),
-            console=console or Console(),
+            console=console or PatientConsole(),
             refresh_per_second=REFRESH_PER_S,
         )
         self._tasks: dict[str, TaskID] = {}

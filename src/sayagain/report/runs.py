@@ -29,6 +29,9 @@ from sayagain.report.printable import printable
 PLAIN_WIDTH = 160
 """Columns of a table that does not go to a terminal."""
 
+NARROW = 100
+"""Columns below which the table of runs would cut what it shows."""
+
 MOST_MISTAKES = 20
 """Substitutions, deletions and insertions that are listed for each target."""
 
@@ -80,7 +83,12 @@ def print_runs(runs: Sequence[RunView], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(_pretty(msgspec.json.encode(runs)) + "\n")
     elif runs:
-        _console().print(runs_table(runs))
+        console = _console()
+        if console.width >= NARROW:
+            console.print(runs_table(runs))
+        else:
+            for line in run_lines(runs):
+                console.print(line, soft_wrap=True)
     else:
         sys.stdout.write("no runs yet; `sayagain run` makes one\n")
 
@@ -158,6 +166,15 @@ def shown_cases(ledger: Ledger, run_id: str, shown: Shown) -> Iterator[CaseView]
     """Yield the failed cases of a run, without anybody's words unless they are asked for."""
     for case in ledger.cases(run_id, failed_only=True):
         yield case if shown.transcripts else _without_words(case)
+
+
+def run_lines(runs: Sequence[RunView]) -> Iterator[Text]:
+    """Yield a line or two for each run, for a terminal that is too narrow for the table."""
+    for run in runs:
+        counts = run.counts
+        yield Text(run.run_id, style="bold")
+        status = Text(f"  {run.status.value}", style=_STYLES[run.status])
+        yield status.append(f" {counts.succeeded} ok, {counts.failed} failed, {counts.not_run} not run", style="")
 
 
 def runs_table(runs: Sequence[RunView]) -> Table:

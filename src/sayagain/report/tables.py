@@ -21,9 +21,17 @@ COLUMNS = {
 _HEARD = "intelligibility_wer"
 
 
+class PatientConsole(Console):
+    """A console whose reader may leave: that is an error to be dealt with, not the end of the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the caller know, where rich would end the program."""
+        raise BrokenPipeError
+
+
 def wide_console() -> Console:
     """Return a console as wide as the terminal, or as a table needs where there is none."""
-    return Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
+    return PatientConsole() if sys.stdout.isatty() else PatientConsole(width=PLAIN_WIDTH)
 
 
 def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) -> Table:

@@ -9,6 +9,7 @@ What results is the target's effective settings: it is in the artifact, it is pa
 compares it.
 """
 
+import difflib
 from collections.abc import Iterable
 
 import msgspec
@@ -37,7 +38,9 @@ def with_overrides(target: Target, settings: Settings, fixed: Iterable[str] = ()
 
 
 def require_meaning(settings: Settings, known: Iterable[Target]) -> None:
-    """Raise UsageError when a table of settings means no target: a misspelt one would change nothing, silently.
+    """Raise UsageError when a table of settings means no target, or an endpoint no provider.
+
+    A misspelt one would change nothing, silently; a misspelt endpoint would send a key to the real provider.
 
     Wyoming servers are not asked: theirs are looked at when the server is.
     """
@@ -46,6 +49,11 @@ def require_meaning(settings: Settings, known: Iterable[Target]) -> None:
         if "wyoming/" not in name and not any(matches(name, target) for target in targets):
             near = ", ".join(nearest(name, targets))
             raise UsageError(f"[targets.{name!r}] in sayagain.toml matches no target. Nearest: {near}.")
+    providers = sorted({target.provider for target in targets})
+    for name in settings.endpoints:
+        if name not in providers:
+            near = ", ".join(difflib.get_close_matches(name, providers) or providers)
+            raise UsageError(f"An endpoint is configured for {name!r}, which is no provider. Nearest: {near}.")
 
 
 def _like(target: Target, setting: str, value: Setting) -> Setting:

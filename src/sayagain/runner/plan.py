@@ -13,7 +13,11 @@ from functools import cached_property
 from pathlib import Path
 
 from sayagain.datasets import Dataset, sample
+from sayagain.errors import UsageError
 from sayagain.records import Benchmark, Case, DatasetInfo, Item, Target, TargetInfo, content_digest
+
+MOST_CASES = 1_000_000
+"""The most cases of one run: their order is kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,11 @@ def make_plan(
     seed: int = 0,
     repeat: int = 1,
 ) -> Plan:
-    """Plan every target on every item of its benchmark's datasets; a benchmark without either has no stage."""
+    """Plan every target on every item of its benchmark's datasets; a benchmark without either has no stage.
+
+    Raises:
+        UsageError: The plan would have more cases than one run takes.
+    """
     stages: list[Stage] = []
     position = 0
     for benchmark in Benchmark:
@@ -203,6 +211,8 @@ def make_plan(
             PlannedDataset.sampled(dataset, size, seed) for dataset in datasets if dataset.benchmark is benchmark
         )
         wanted = tuple(target for target in targets if target.benchmark is benchmark)
+        if position + sum(len(dataset.items) for dataset in planned) * len(wanted) * repeat > MOST_CASES:
+            raise UsageError(f"The plan has more than {MOST_CASES:,} cases: lower --repeat, or take a --sample.")
         stage = FullStage(benchmark, planned, wanted, repeat, seed, position)
         if stage.size:
             stages.append(stage)

@@ -98,6 +98,10 @@ def _datasets(settings: Settings, benchmarks: set[Benchmark]) -> list[Dataset]:
         references = [name for benchmark in Benchmark if benchmark in benchmarks for name in builtin(benchmark)]
     else:
         references = [part.strip() for part in settings.dataset.split(",") if part.strip()]
+        if not references:
+            raise UsageError(
+                "--dataset names nothing: give ids or manifest paths; `sayagain datasets list` has them."
+            )
     datasets = [load(reference, folder) for reference in dict.fromkeys(references)]
     for dataset in datasets:
         if not dataset.items:

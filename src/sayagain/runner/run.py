@@ -2,16 +2,19 @@
 
 import asyncio
 import dataclasses
-import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
 from sayagain.config import Settings
+from sayagain.errors import fault_of
 from sayagain.ledger import Ledger, open_ledger
+from sayagain.logs import logger
+from sayagain.runner.collecting import rare_full_collections
 from sayagain.runner.orchestrator import Display, Outcome, Prepared, conduct
 from sayagain.runner.preflight import prepare
 from sayagain.runner.recorder import Recorder, Setup
@@ -41,14 +44,14 @@ async def run_prepared(prepared: Prepared, ledger: Ledger, db: str, display: Dis
         )
         recorder = Recorder(setup)
         transports = tuple({id(transport): transport for transport in prepared.transports.values()}.values())
+        asyncio.get_running_loop().set_exception_handler(_log_fault)
         try:
             await _ready(recorder, transports)
-            gc.collect()
-            gc.freeze()  # what is loaded by now stays; collecting it again would only hold up the loop
             header = msgspec.structs.replace(prepared.header, started=wall_time())
-            return await conduct(dataclasses.replace(prepared, header=header), ledger, recorder, display, spool)
+            started = dataclasses.replace(prepared, header=header)
+            with rare_full_collections():
+                return await conduct(started, ledger, recorder, display, spool)
         finally:
-            gc.unfreeze()
             await asyncio.gather(recorder.abandon(), *(transport.aclose() for transport in transports))
 
 
@@ -60,6 +63,13 @@ def _spool(prepared: Prepared) -> Iterator[Path | None]:
         return
     with TemporaryDirectory(prefix="sayagain-judge-") as folder:
         yield Path(folder)
+
+
+def _log_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what nobody awaited by its type and place; the loop itself would print a traceback with its text."""
+    del loop
+    error = context.get("exception")
+    logger().warning("loop_fault", fault=fault_of(error) if isinstance(error, BaseException) else "no exception")
 
 
 async def _ready(recorder: Recorder, transports: Iterable[Transport]) -> None:

@@ -64,6 +64,8 @@ def _endpoint(where: str, settings: Settings) -> FixedEndpoint:
     address = settings.wyoming.get(where, where).removeprefix("tcp://")
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65536:
+        if where in settings.wyoming:
+            raise UsageError(f"{where} is {address!r} in the [wyoming] table of sayagain.toml; write HOST:PORT.")
         known = f" Configured names: {', '.join(sorted(settings.wyoming))}." if settings.wyoming else ""
         raise UsageError(
             f"{where!r} is neither HOST:PORT nor a name in the [wyoming] table of sayagain.toml.{known}"

@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What stops a run in order: Ctrl-C, an orderly shutdown, a terminal that is gone."""
 
 
 class Stop:
@@ -40,9 +41,10 @@ class Stop:
 
     @contextlib.contextmanager
     def on_signals(self, notify: Callable[[signal.Signals], None]) -> Iterator[None]:
-        """Let the first SIGINT or SIGTERM stop the run, and the second end the process at once.
+        """Let the first of the signals stop the run, and the second end the process at once.
 
-        A first signal after the cases are over changes nothing that has been decided.
+        One that was ignored when the process started (nohup, a job in the background) stays ignored. A first
+        signal after the cases are over changes nothing that has been decided.
         """
         loop = asyncio.get_running_loop()
 
@@ -53,12 +55,13 @@ class Stop:
             notify(number)
             self.request(f"stopped by {number.name}")
 
-        for number in SIGNALS:
+        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in heeded:
             loop.add_signal_handler(number, received, number)
         try:
             yield
         finally:
-            for number in SIGNALS:
+            for number in heeded:
                 loop.remove_signal_handler(number)
 
 

@@ -60,3 +60,10 @@ def test_a_ledger_in_memory_is_refused(text: str) -> None:
 )
 def test_a_ledger_is_named_by_kind_and_place(text: str, named: str) -> None:
     assert describe(ledger_url(text)) == named
+
+
+def test_a_password_with_an_unescaped_at_sign_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UsageError, match="%40") as caught:
+        ledger_url("postgresql://u:hunter@2@127.0.0.1:1/d")
+    assert "hunter" not in str(caught.value)
+    assert "2@" not in str(caught.value)

@@ -21,7 +21,7 @@ from sayagain.records import (
     Trace,
 )
 from sayagain.report.console import RunReport, print_report
-from sayagain.report.progress import Bars, Lines, Silence, display_for
+from sayagain.report.progress import Bars, Silence, Unbreakable, display_for
 from sayagain.runner.plan import Plan, make_plan
 from support.plans import dataset_of
 
@@ -162,7 +162,6 @@ def finished(case: Case, *, ok: bool) -> FinishedCase:
 
 def test_where_the_output_is_no_terminal_each_case_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
     display = display_for(as_json=False)
-    assert isinstance(display, Lines)
     cases = [case for case, _ in plan().stages[0].cases()]
     display.begin(plan())
     display.case(finished(cases[0], ok=True))
@@ -194,3 +193,20 @@ def test_on_a_terminal_each_target_has_a_bar_that_counts_its_failures() -> None:
     assert "tts:p/m" in shown
     assert "3/3" in shown
     assert "1 failed" in shown
+
+
+def test_a_display_that_cannot_be_shown_any_more_is_silent_and_ends_nothing() -> None:
+    class Gone(Silence):
+        shown = 0
+
+        def case(self, finished: FinishedCase) -> None:
+            Gone.shown += 1
+            raise BrokenPipeError
+
+    display = Unbreakable(Gone())
+    cases = [case for case, _ in plan().stages[0].cases()]
+    display.begin(plan())
+    for case in cases:
+        display.case(finished(case, ok=True))
+    display.end()
+    assert Gone.shown == 1

@@ -63,3 +63,9 @@ async def test_a_local_engine_takes_its_options_from_the_file_and_nothing_that_i
     (tmp_path / "sayagain.toml").write_text("[targets.espeak]\nversion = '9'\n")
     with pytest.raises(UsageError, match="version"):
         await select(load_settings({"models": "espeak"}, folder=tmp_path, environ={}))
+
+
+def test_an_endpoint_of_no_provider_is_refused_because_a_misspelt_one_would_send_a_key_elsewhere() -> None:
+    with pytest.raises(UsageError, match="deepgram"):
+        require_meaning(Settings(endpoints={"deepgrm": "http://127.0.0.1:1"}), [TARGET])
+    require_meaning(Settings(endpoints={"deepgram": "http://127.0.0.1:1"}), [TARGET])

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sayagain.datasets import Dataset
+from sayagain.errors import UsageError
 from sayagain.records import Benchmark, Target
 from sayagain.runner.plan import Plan, make_plan
 from support.plans import dataset_of
@@ -84,3 +86,8 @@ def test_the_header_describes_datasets_and_targets_without_their_texts() -> None
     (described,) = plan.target_infos()
     assert described.key == "stt:a/m"
     assert "text" not in repr(info)
+
+
+def test_a_plan_of_more_cases_than_memory_is_for_is_refused_before_it_is_made() -> None:
+    with pytest.raises(UsageError, match="--repeat"):
+        make_plan([stt(3)], [target("a")], repeat=10**12)
