@@ -18,9 +18,9 @@ RUN uv build --wheel --no-build-isolation --python /opt/build --out-dir /tmp/whe
 FROM python:3.11-slim
 COPY --from=build /opt/sayagain /opt/sayagain
 # A user of any number may be told with --user: nothing is owned by one of them but the default place of results.
-RUN install --directory --owner=65532 --group=65532 /work
-ENV PATH=/opt/sayagain/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp RUN_ARTIFACT_DIR=/work/artifacts
-WORKDIR /work
+RUN install --directory --owner=65532 --group=65532 /results
+ENV PATH=/opt/sayagain/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp RUN_ARTIFACT_DIR=/results/artifacts
+WORKDIR /results
 USER 65532:65532
 ENTRYPOINT ["sayagain"]
 CMD ["--help"]
