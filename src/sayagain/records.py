@@ -223,7 +223,7 @@ class EventKind(StrEnum):
     CLOSED = "closed"
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """One timestamped thing seen on the wire: nanoseconds since the attempt started, and what it was.
 
     `text` is the transcript of a partial or final event, `size` the bytes of audio of a sent or received

@@ -86,7 +86,7 @@ class DeepgramStt(_Deepgram, WebsocketStt):
 
     def _results(self, message: dict[str, Any]) -> Iterator[Signal]:
         architecture = within(message, "metadata", "model_info", "arch")
-        if not self.model.startswith(f"{architecture}-"):
+        if architecture != self.model and not self.model.startswith(f"{architecture}-"):
             yield from self.model_named(architecture)
         text = text_at(message["channel"]["alternatives"][0], "transcript")
         if message.get("is_final"):

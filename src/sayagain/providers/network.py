@@ -41,6 +41,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+
 from sayagain.providers.access import (
     Access,
     Closed,
@@ -338,9 +340,14 @@ def audio_format_for(codec: type[_Formatted], target: Target) -> AudioFormat:
 
 
 def json_object(data: str | bytes) -> dict[str, Any]:
-    """Decode a JSON object; raise ValueError when it is not one."""
+    """Decode a JSON object; raise ValueError when it is not one.
+
+    Strict: what is no Unicode text or no finite number could be stored nowhere.
+    """
     try:
-        value = json.loads(data)
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError):
+        raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
     if not isinstance(value, dict):

@@ -88,6 +88,11 @@ class Contact:
         """Return when the connection's latest data arrived."""
         return now_ns() if self.protocol is None else self.protocol.arrived_ns or now_ns()
 
+    def hang_up(self) -> None:
+        """End the connection at once, whatever the other side thinks of it."""
+        if self.protocol is not None and self.protocol.transport is not None:
+            self.protocol.transport.abort()
+
     def connection(self, *, secure: bool, http_version: str | None = None, upgraded: bool = False) -> Connection:
         """Return how the connection came about; with `upgraded`, the websocket upgrade is part of it."""
         connected_ns = self.connected_ns or now_ns()

@@ -23,6 +23,7 @@ from sayagain.providers.codec import (
 )
 from sayagain.records import EventKind, FailureKind, Limits, Phase
 from sayagain.transports.base import Channel
+from sayagain.transports.patience import Patience
 from sayagain.transports.sending import Outlet, speak
 from sayagain.transports.tracing import Tracer
 
@@ -96,18 +97,12 @@ async def synthesize(
     at_ns = await Outlet(channel, limits).send(codec.text(text))
     tracer.mark(EventKind.TEXT_SENT, at_ns=at_ns)
     tracer.phase = Phase.RECEIVE
-    loop = asyncio.get_running_loop()
-    patience = asyncio.timeout(limits.idle_timeout_s)
+    patience = Patience(limits.idle_timeout_s)
     try:
         async with patience:
-            await listen(
-                channel,
-                codec.receive,
-                tracer,
-                heard=lambda: patience.reschedule(loop.time() + limits.idle_timeout_s),
-            )
+            await listen(channel, codec.receive, tracer, heard=patience.renew)
     except TimeoutError:
-        if not patience.expired():
+        if not patience.expired:
             raise
         seen = "the audio stopped" if tracer.saw(EventKind.AUDIO_RECEIVED) else "no audio came"
         raise failed(

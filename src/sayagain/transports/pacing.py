@@ -90,4 +90,5 @@ class LoopWatch:
             due = max(due + self._every_ns, now_ns())
             late = await sleep_until(due)
             for lag in self._lags:
-                lag.note(late)
+                if late > lag.worst_ns:
+                    lag.worst_ns = late

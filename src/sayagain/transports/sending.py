@@ -1,8 +1,7 @@
 """The outgoing half of a conversation: frames leave in order and bounded in time, audio as from a microphone."""
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import Generic
 
 from sayagain.failures import CaseFailedError, failed
@@ -10,11 +9,12 @@ from sayagain.providers.codec import Frame, SttCodec
 from sayagain.records import AudioFormat, EventKind, FailureKind, Limits, Phase
 from sayagain.transports.base import Channel
 from sayagain.transports.pacing import NS_PER_S, now_ns, sleep_until
+from sayagain.transports.patience import Patience
 from sayagain.transports.tracing import Tracer
 
 
 class Outlet(Generic[Frame]):
-    """Sends frames over a channel, each within the idle timeout, and remembers when it last did."""
+    """Sends frames over a channel, within the idle timeout each time, and remembers when it last did."""
 
     def __init__(self, channel: Channel[Frame], limits: Limits) -> None:
         self._channel = channel
@@ -26,21 +26,34 @@ class Outlet(Generic[Frame]):
 
         Raises a `CaseFailedError` of kind `idle_timeout` when they are not taken off the connection in time.
         """
-        patience = asyncio.timeout(self._patience_s)
+        async with self.stream() as stream:
+            return await stream(frames)
+
+    @contextlib.asynccontextmanager
+    async def stream(self) -> AsyncIterator[Callable[[Iterable[Frame]], Awaitable[int]]]:
+        """Yield what `send` does, for many times: the timeout is set up once."""
+        patience = Patience(self._patience_s)
+
+        async def send(frames: Iterable[Frame]) -> int:
+            patience.renew()
+            for frame in frames:
+                await self._channel.send(frame)
+            patience.suspend()
+            self._last_ns = self._channel.sent_at()
+            return self._last_ns
+
         try:
             async with patience:
-                for frame in frames:
-                    await self._channel.send(frame)
+                patience.suspend()
+                yield send
         except TimeoutError:
-            if not patience.expired():
+            if not patience.expired:
                 raise
             raise failed(
                 FailureKind.IDLE_TIMEOUT,
                 Phase.SEND,
                 f"the provider took nothing off the connection for {self._patience_s:g} s",
             ) from None
-        self._last_ns = self._channel.sent_at()
-        return self._last_ns
 
     async def keep_alive(self, codec: SttCodec[Frame]) -> None:
         """Send the codec's keepalive whenever nothing was sent for as long as it says; until cancelled.
@@ -73,19 +86,20 @@ async def speak(
     t0_ns = now_ns()
     tracer.mark(EventKind.STREAM_STARTED, at_ns=t0_ns)
     end_s = 0.0
-    for end_s, chunk in chunks(pcm, codec.audio_format, chunk_s):
-        tracer.pacing.note(await sleep_until(t0_ns + round(end_s * NS_PER_S)))
-        at_ns = await outlet.send(codec.audio(chunk))
-        tracer.mark(EventKind.AUDIO_SENT, at_ns=at_ns, size=len(chunk))
-    at_ns = await outlet.send(codec.end())
-    tracer.mark(EventKind.END_SENT, at_ns=at_ns)
-    tracer.phase = Phase.FINISH
-    ended()
-    silence = bytes(chunk_size(codec.audio_format, chunk_s))
-    while codec.silence_after_end:
-        end_s += chunk_s
-        await sleep_until(t0_ns + round(end_s * NS_PER_S))
-        await outlet.send(codec.audio(silence))
+    async with outlet.stream() as send:
+        for end_s, chunk in chunks(pcm, codec.audio_format, chunk_s):
+            tracer.pacing.note(await sleep_until(t0_ns + round(end_s * NS_PER_S)))
+            at_ns = await send(codec.audio(chunk))
+            tracer.mark(EventKind.AUDIO_SENT, at_ns=at_ns, size=len(chunk))
+        at_ns = await send(codec.end())
+        tracer.mark(EventKind.END_SENT, at_ns=at_ns)
+        tracer.phase = Phase.FINISH
+        ended()
+        silence = bytes(chunk_size(codec.audio_format, chunk_s))
+        while codec.silence_after_end:
+            end_s += chunk_s
+            await sleep_until(t0_ns + round(end_s * NS_PER_S))
+            await send(codec.audio(silence))
 
 
 def chunk_size(audio_format: AudioFormat, chunk_s: float) -> int:

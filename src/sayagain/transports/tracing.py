@@ -18,7 +18,7 @@ class Tracer:
         self.audio_format: AudioFormat | None = None
         self.pacing = Lag()
         self._started = wall_time()
-        self._zero_ns = now_ns()
+        self.zero_ns = now_ns()
         self._events: list[Event] = []
         self._segments: list[str] = []
         self._segment_ids: set[str] = set()
@@ -27,7 +27,7 @@ class Tracer:
     def restart(self) -> None:
         """Count time from now: what was waited for until here is not part of the attempt."""
         self._started = wall_time()
-        self._zero_ns = now_ns()
+        self.zero_ns = now_ns()
 
     def mark(
         self,
@@ -40,7 +40,7 @@ class Tracer:
     ) -> None:
         """Note an event, at an instant of `now_ns` (now, unless said)."""
         instant = now_ns() if at_ns is None else at_ns
-        self._events.append(Event(instant - self._zero_ns, kind, text, size, code))
+        self._events.append(Event(instant - self.zero_ns, kind, text, size, code))
 
     def final(self, text: str, segment: str | None, at_ns: int) -> None:
         """Note a final segment; one whose id was seen before adds nothing to the transcript."""

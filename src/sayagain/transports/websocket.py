@@ -5,6 +5,7 @@ was parsed; several messages in one piece of data share it.
 """
 
 import asyncio
+import contextlib
 
 import aiohttp
 from aiohttp import WSMsgType
@@ -17,6 +18,7 @@ from sayagain.transports.base import Channel, Session
 from sayagain.transports.connecting import Contact, NetworkTransport, contacting, is_secure, proxy_for, translated
 from sayagain.transports.conversation import refusal, synthesize, transcribe
 from sayagain.transports.http import HttpChannel, http_error
+from sayagain.transports.pacing import NS_PER_S, now_ns, sleep_until
 from sayagain.transports.tracing import Tracer
 
 MAX_MESSAGE = 64 * 1024 * 1024
@@ -47,6 +49,8 @@ class WebsocketChannel(Channel[WebsocketFrame]):
         self._contact = contact
         self._tracer = tracer
         self._idle_timeout_s = idle_timeout_s
+        self._lifeless = False
+        self._pulse = asyncio.create_task(self._feel_pulse())
 
     async def send(self, frame: WebsocketFrame) -> None:
         """Send one text or binary message."""
@@ -75,7 +79,7 @@ class WebsocketChannel(Channel[WebsocketFrame]):
         error = message.data if message.type is WSMsgType.ERROR else self._socket.exception()
         if isinstance(error, aiohttp.WebSocketError):
             raise self._forbidden(int(error.code))
-        if isinstance(error, TimeoutError):
+        if self._lifeless:
             raise failed(
                 FailureKind.IDLE_TIMEOUT,
                 self._tracer.phase,
@@ -86,10 +90,33 @@ class WebsocketChannel(Channel[WebsocketFrame]):
 
     async def close(self) -> None:
         """Say goodbye, and do not wait long for the answer."""
+        self._pulse.cancel()
         try:
             await self._socket.close()
         except (aiohttp.ClientError, OSError):
             return
+
+    async def _feel_pulse(self) -> None:
+        """Ping after two thirds of the idle timeout without a sign; hang up when the rest brings none either.
+
+        The client library can do so too, but sets two timers anew for every message that arrives.
+        """
+        quiet_ns = round(self._idle_timeout_s / 1.5 * NS_PER_S)
+        patience_ns = round(self._idle_timeout_s * NS_PER_S)
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            while True:
+                heard_ns = self._contact.arrived_ns()
+                if now_ns() < heard_ns + quiet_ns:
+                    await sleep_until(heard_ns + quiet_ns)
+                    continue
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout((patience_ns - quiet_ns) / NS_PER_S):
+                        await self._socket.ping()
+                await sleep_until(heard_ns + patience_ns)
+                if self._contact.arrived_ns() == heard_ns:
+                    self._lifeless = True
+                    self._contact.hang_up()
+                    return
 
     def _forbidden(self, code: int) -> CaseFailedError:
         """Return the failure for a message after which we had to close, with the code we closed with."""
@@ -155,7 +182,6 @@ class WebsocketSession(Session):
                         protocols=request.protocols,
                         proxy=proxy_for(request.url),
                         max_msg_size=MAX_MESSAGE,
-                        heartbeat=limits.idle_timeout_s / 1.5,
                         timeout=aiohttp.ClientWSTimeout(ws_close=CLOSING_S),
                     )
         except aiohttp.WSServerHandshakeError as error:

@@ -12,7 +12,7 @@ from sayagain.failures import sanitized
 from sayagain.providers.access import Closed
 from sayagain.providers.catalog import entries
 from sayagain.providers.codec import AudioBegins, AudioChunk, Done, Final, Partial, Ready, Refused
-from sayagain.providers.network import WebsocketCodec
+from sayagain.providers.network import WebsocketCodec, json_object
 from sayagain.records import Phase
 from sayagain.transports.conversation import refusal
 from support.codecs import KEY, codec_of
@@ -188,3 +188,11 @@ def test_the_key_is_in_no_url_and_in_no_message(key: str) -> None:
 @EVERY
 def test_a_refusal_that_quotes_the_key_as_its_code_does_not_keep_it(key: str) -> None:
     assert KEY not in str(codec_of(key).refused(KEY, "no").code)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"text": "\\ud800"}', '{"value": NaN}', '{"value": Infinity}', b'{"text": "\xff"}', "[" * 100_000]
+)
+def test_what_could_be_stored_nowhere_is_no_message(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        json_object(text)

@@ -1,0 +1,57 @@
+"""A timeout whose deadline can be moved for next to nothing, because that is done for every frame of a stream.
+
+`asyncio.timeout` cancels a timer and sets another each time it is moved. Here moving is one assignment, and the
+timer looks when it rings whether it was moved meanwhile: so a deadline is never missed and never early.
+"""
+
+import asyncio
+import math
+from types import TracebackType
+
+NEVER = math.inf
+
+
+class Patience:
+    """An async context that raises TimeoutError when it is not moved on for `seconds`; see `asyncio.timeout`."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._deadline = NEVER
+        self._timeout = asyncio.timeout(None)
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> "Patience":
+        self.renew()
+        await self._timeout.__aenter__()
+        self._timer = self._loop.call_later(self._seconds, self._look)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        await self._timeout.__aexit__(kind, error, trace)
+
+    @property
+    def expired(self) -> bool:
+        """Whether it was this that ended the context."""
+        return self._timeout.expired()
+
+    def renew(self) -> None:
+        """Wait for the whole time again, from now."""
+        self._deadline = self._loop.time() + self._seconds
+
+    def suspend(self) -> None:
+        """Wait for as long as it takes, until it is renewed."""
+        self._deadline = NEVER
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now >= self._deadline:
+            self._timer = None
+            self._timeout.reschedule(now)
+        else:
+            self._timer = self._loop.call_at(min(self._deadline, now + self._seconds), self._look)
