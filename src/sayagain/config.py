@@ -85,6 +85,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str | None, _doc("Key for the transcript digests in artifacts. Unset: plain SHA-256.")
     ] = None
     datasets_dir: Annotated[str, _doc("Directory of imported datasets, one folder each.")] = "datasets"
+    calibration: Annotated[
+        str, _doc("File with this machine's own timing error, which `sayagain calibrate` writes.")
+    ] = "~/.local/state/sayagain/calibration.json"
     wyoming: Annotated[dict[str, str], _doc("Names for Wyoming servers: a table of name = 'HOST:PORT'.")] = {}
     targets: Annotated[
         dict[str, dict[str, str | int | float | bool]],

@@ -436,6 +436,25 @@ class TranscriptHash(StrEnum):
     HMAC_SHA256 = "hmac-sha256"
 
 
+class CalibrationLevel(Record, frozen=True, kw_only=True):
+    """The error of this machine's timestamps with so many streams at once, by metric, in milliseconds."""
+
+    streams: Annotated[int, _field("Streams at once.", 32)]
+    samples: Annotated[Mapping[str, int], _field("Moments measured, by metric.", {"ttft": 480})]
+    p50_ms: Annotated[Mapping[str, float], _field("Median of reported minus true, by metric.", {"ttft": 0.3})]
+    p99_ms: Annotated[Mapping[str, float], _field("99th percentile of the same.", {"ttft": 0.9})]
+
+
+class Calibration(Record, frozen=True, kw_only=True):
+    """What `sayagain calibrate` found on the machine of the run: how far its own timestamps are off."""
+
+    measured: Annotated[str, _field("When, ISO 8601 in UTC.", "2025-11-04T09:00:00.000Z")]
+    version: Annotated[str, _field("Version of the program.", "0.1.0")]
+    python: Annotated[str, _field("Version of Python.", "3.11.7")]
+    platform: Annotated[str, _field("Operating system and architecture.", "Linux-x86_64")]
+    levels: Annotated[tuple[CalibrationLevel, ...], _field("One for each number of streams.")]
+
+
 class RunHeader(Record, frozen=True, kw_only=True, tag_field="record", tag="run"):
     """The first record of an artifact: what was planned, by whom, with which settings and limits."""
 
@@ -464,6 +483,10 @@ class RunHeader(Record, frozen=True, kw_only=True, tag_field="record", tag="run"
         TranscriptHash,
         _field("How `transcript_sha256` was made: plain, or keyed with a key kept elsewhere.", "sha256"),
     ] = TranscriptHash.SHA256
+    calibration: Annotated[
+        Calibration | None,
+        _field("Timing error of the machine of the run; null when it was never calibrated."),
+    ] = None
 
 
 class ResultRow(Record, frozen=True, kw_only=True, tag_field="record", tag="result"):

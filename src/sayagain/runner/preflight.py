@@ -9,6 +9,7 @@ from sayagain.artifact.destinations import check_destination
 from sayagain.artifact.places import shown
 from sayagain.artifact.redaction import Redactor
 from sayagain.artifact.schema import SCHEMA_VERSION
+from sayagain.calibration.store import stored
 from sayagain.config import Settings, local_secrets
 from sayagain.datasets import Dataset, builtin, load
 from sayagain.errors import ArtifactWriteError, UsageError
@@ -115,13 +116,14 @@ def _nothing_to_do(datasets: list[Dataset], targets_of: list[Benchmark]) -> str:
 
 
 def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
+    runner = runner_info(target.adapter for target in plan.targets)
     return RunHeader(
         schema=SCHEMA_VERSION,
         run_id=new_run_id(),
         kind=plan.kind,
         started=wall_time(),
         scheduled=None,
-        runner=runner_info(target.adapter for target in plan.targets),
+        runner=runner,
         datasets=plan.dataset_infos(),
         targets=plan.target_infos(),
         limits=limits,
@@ -130,6 +132,7 @@ def _header(settings: Settings, plan: Plan, limits: Limits) -> RunHeader:
         plan_sha256=plan.digest(),
         metrics={name: info.version for name, info in METRICS.items()},
         normalizer=NORMALIZER,
+        calibration=stored(settings.calibration, runner),
     )
 
 
