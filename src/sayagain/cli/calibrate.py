@@ -19,10 +19,11 @@ from sayagain.config import load_settings
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(calibration: str | None, streams: str, as_json: bool) -> int:
-    """Measure how far this machine's timestamps are off, and keep it for the header of every later run.
+    """Measure how far this machine's timestamps are off, and keep it for later runs.
 
     Runs sayagain against a stand-in on this machine that notes when it really spoke, for about a minute. Run it
-    while the machine does what it does when it measures. docs/methodology.md says what the numbers mean.
+    while the machine does what it does when it measures. Later runs carry the result in
+    their headers; docs/methodology.md says what the numbers mean.
     """
     import msgspec
 

@@ -28,6 +28,7 @@ from sayagain.cli import options
 @options.setting("artifact_dir", metavar="DIR|URL")
 @options.setting("require_artifact", is_flag=True, default=None)
 @options.setting("datasets_dir", metavar="DIR")
+@options.setting("calibration", metavar="FILE")
 @click.option("--smoke", is_flag=True, help="One item of each dataset: does everything work?")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of progress and tables.")
 def command(smoke: bool, as_json: bool, **flags: Any) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from sayagain.metrics.definitions import UNCHARGED
+from sayagain.metrics.flags import is_flagged
 from sayagain.records import Record, ResultRow, Status
 
 
@@ -48,13 +49,17 @@ class ErrorRate(Record, frozen=True, kw_only=True):
 
 
 class TargetSummary(Record, frozen=True, kw_only=True):
-    """What one target's cases came to: a case is failed when any of its rows is failed."""
+    """What one target's cases came to: a case is failed when any of its rows is failed.
+
+    `flagged` counts the values of time that were taken while the measuring loop was late; see `metrics.flags`.
+    """
 
     target: str
     cases_succeeded: int
     cases_failed: int
     metrics: Mapping[str, Distribution]
     error_rates: Mapping[str, ErrorRate]
+    flagged: int = 0
 
     @property
     def primary(self) -> str:
@@ -80,12 +85,14 @@ class _TargetTally:
     def __init__(self) -> None:
         self.cases: set[str] = set()
         self.failed_cases: set[str] = set()
+        self.flagged = 0
         self.metrics: dict[str, _MetricTally] = {}
 
     def add(self, row: ResultRow) -> None:
         self.cases.add(row.case_id)
         if row.status is Status.FAILED:
             self.failed_cases.add(row.case_id)
+        self.flagged += is_flagged(row)
         metric = self.metrics.get(row.metric)
         if metric is None:
             metric = self.metrics[row.metric] = _MetricTally(row.unit)
@@ -100,6 +107,7 @@ class _TargetTally:
             error_rates={
                 name: metric.errors.error_rate() for name, metric in self.metrics.items() if metric.errors.seen
             },
+            flagged=self.flagged,
         )
 
 

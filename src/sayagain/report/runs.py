@@ -1,7 +1,7 @@
 """What a person sees of the ledger: the list of runs, and one run with its failures."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,10 +21,12 @@ from sayagain.analysis.slices import By
 from sayagain.artifact.buckets import BucketTally
 from sayagain.ledger import CaseView, Ledger, RunView, TargetCounts
 from sayagain.ledger.lineage import Lineage, Relative
+from sayagain.metrics.flags import FlagCounter
 from sayagain.records import Attempt, Bucket, DatasetInfo, Failure, Record, RunStatus, Status
 from sayagain.report.figures import figure_parts
 from sayagain.report.mistakes import mistake_parts
 from sayagain.report.printable import printable
+from sayagain.report.tables import FLAGGED
 
 PLAIN_WIDTH = 160
 """Columns of a table that does not go to a terminal."""
@@ -62,6 +64,7 @@ class RunDocument(Record, frozen=True, kw_only=True):
     """What `sayagain runs show --json` prints; with --failed, `failed` follows with every failed case.
 
     `failures` groups failed cases by cause, largest first; `failures_unlisted` counts those in no group shown.
+    `flagged` counts, by target, the values of time that were taken while the measuring loop was late.
     `figures` are those of the whole run under the name `all`, or of its slices. Of the items of
     `datasets_missing`, which are not on this machine, nothing is known. `errors` is null unless asked for.
     """
@@ -71,6 +74,7 @@ class RunDocument(Record, frozen=True, kw_only=True):
     failures: tuple[Bucket, ...]
     failures_unlisted: int
     lineage: Lineage
+    flagged: Mapping[str, int] = {}
     figures: tuple[SliceFigures, ...] = ()
     judge_floor: Floor | None = None
     costs: tuple[Cost, ...] = ()
@@ -99,7 +103,7 @@ def print_run(ledger: Ledger, selector: str, shown: Shown) -> None:
     console = _console()
     for label, value in (*_facts(document.run), *_lineage_facts(document.lineage)):
         console.print(Text(f"{label:<9} {value}"), soft_wrap=True)
-    console.print(targets_table(document.targets))
+    console.print(targets_table(document.targets, document.flagged))
     for part in figure_parts(document.figures, document.costs, document.judge_floor):
         console.print(part, soft_wrap=isinstance(part, Text))
     if document.failures:
@@ -134,14 +138,15 @@ def document_of(ledger: Ledger, selector: str, shown: Shown) -> RunDocument:
     here = local_items([run.header], shown.datasets_dir)
     listed, unlisted = _failures(ledger, run.run_id)
     targets = ledger.targets(run.run_id)
-    floors = FloorFinder()
-    gathered = gather(floors.noted(ledger.rows(run.run_id, lambda _: (None, None))))
+    floors, flags = FloorFinder(), FlagCounter()
+    gathered = gather(floors.noted(flags.noted(ledger.rows(run.run_id, lambda _: (None, None)))))
     return RunDocument(
         run=run,
         targets=targets,
         failures=listed,
         failures_unlisted=unlisted,
         lineage=ledger.lineage(run.run_id),
+        flagged=dict(flags.flagged),
         figures=figures_of(gathered, here.items, shown.by),
         judge_floor=floors.found,
         costs=costs(target.target for target in targets),
@@ -203,14 +208,17 @@ def runs_table(runs: Sequence[RunView]) -> Table:
     return table
 
 
-def targets_table(targets: Sequence[TargetCounts]) -> Table:
-    """Return the table of how the cases of each target ended."""
-    table = Table()
+def targets_table(targets: Sequence[TargetCounts], flagged: Mapping[str, int]) -> Table:
+    """Return the table of how the cases of each target ended, and of how many values are flagged, if any is."""
+    table = Table(caption=FLAGGED if flagged else None, caption_justify="left")
     table.add_column("target", overflow="fold")
     table.add_column("ok", justify="right")
     table.add_column("failed", justify="right")
+    if flagged:
+        table.add_column("flagged", justify="right")
     for target in targets:
-        table.add_row(_text(target.target), str(target.succeeded), str(target.failed))
+        last = [str(flagged.get(target.target, 0))] if flagged else []
+        table.add_row(_text(target.target), str(target.succeeded), str(target.failed), *last)
     return table
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sayagain.metrics.aggregate import Distribution, TargetSummary
+from sayagain.metrics.flags import LAG_BOUND_MS
 from sayagain.records import Benchmark
 
 PLAIN_WIDTH = 132
@@ -17,6 +18,8 @@ COLUMNS = {
     Benchmark.TTS: ("ttfa", "synthesis", "rtf", "stall"),
 }
 """The metrics of each benchmark's table whose distribution is shown."""
+
+FLAGGED = f"flagged: values of time taken while this program's own loop was more than {LAG_BOUND_MS:g} ms late"
 
 _HEARD = "intelligibility_wer"
 
@@ -50,8 +53,14 @@ def benchmark_table(benchmark: Benchmark, summaries: Sequence[TargetSummary]) ->
     for metric in COLUMNS[benchmark]:
         unit = next((s.metrics[metric].unit for s in summaries if metric in s.metrics), "")
         table.add_column(f"{metric} {unit}".strip(), justify="right")
+    flagged = any(summary.flagged for summary in summaries)
+    if flagged:
+        table.add_column("flagged", justify="right")
+        table.caption = FLAGGED
+        table.caption_justify = "left"
     for summary in summaries:
-        table.add_row(*_cells(benchmark, summary, judged=judged))
+        last = [str(summary.flagged)] if flagged else []
+        table.add_row(*_cells(benchmark, summary, judged=judged), *last)
     return table
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -166,3 +167,16 @@ def test_a_duration_is_told_to_the_second_or_not_at_all(finished: str | None, to
     from sayagain.report.runs import duration
 
     assert duration("2025-03-01T10:00:00.000Z", finished) == took
+
+
+def test_values_taken_while_our_loop_was_late_are_counted_by_target(
+    ledger: Ledger, started_run: Callable[..., str], make: Any, invoke: Invoke
+) -> None:
+    run_id = started_run("late", cases=2)
+    late = (Attempt(number=1, trace=msgspec.structs.replace(make.trace("words"), loop_lag_ms=50.0)),)
+    ledger.record(run_id, [make.case(0), make.case(1, attempts=late)])
+    ledger.finalize(run_id, RunStatus.SUCCEEDED, None)
+    document = json.loads(invoke("show", run_id, "--json").stdout)
+    (flagged,) = document["flagged"].values()
+    assert flagged > 0
+    assert "more than 10 ms late" in invoke("show", run_id).output

@@ -3,6 +3,7 @@
 import io
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -210,3 +211,12 @@ def test_a_display_that_cannot_be_shown_any_more_is_silent_and_ends_nothing() ->
         display.case(finished(case, ok=True))
     display.end()
     assert Gone.shown == 1
+
+
+def test_values_taken_while_our_loop_was_late_are_counted_and_explained_only_where_there_are_any() -> None:
+    late = msgspec.structs.replace(summary(), flagged=7)
+    shown = printed(report(targets=(late,)))
+    assert re.search(r"flagged\s*│", shown) or "flagged" in shown
+    assert re.search(r"\b7\b", shown)
+    assert "more than 10 ms late" in shown
+    assert "flagged" not in printed(report())
