@@ -76,6 +76,7 @@ async def conduct(
     log = logger().bind(run_id=prepared.header.run_id)
 
     def stopping(number: signal.Signals) -> None:
+        """Say that the run is being stopped."""
         log.warning("run_stopping", signal=number.name, grace_s=stop.grace_s)
 
     with stop.on_signals(stopping):

@@ -49,15 +49,18 @@ async def transcribe(
     over = False
 
     def wait_for(seconds: float) -> None:
+        """Give the answer so long, from now."""
         if not over:
             patience.reschedule(loop.time() + seconds)
 
     async def begin() -> None:
+        """Speak as soon as the provider will listen."""
         if codec.awaits_ready:
             await _until_ready(ready, limits)
         await speak(outlet, codec, pcm, chunk_s, tracer, ended=lambda: wait_for(limits.final_timeout_s))
 
     def spoken(task: asyncio.Task[None]) -> None:
+        """Give a provider that stopped listening time for its last words."""
         if not task.cancelled() and task.exception() and not patience.expired():
             wait_for(LAST_WORDS_S)
 

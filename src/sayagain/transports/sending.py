@@ -35,6 +35,7 @@ class Outlet(Generic[Frame]):
         patience = Patience(self._patience_s)
 
         async def send(frames: Iterable[Frame]) -> int:
+            """Send frames within the timeout; return the instant at which the last one had left."""
             patience.renew()
             for frame in frames:
                 await self._channel.send(frame)
