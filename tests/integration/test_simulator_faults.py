@@ -348,7 +348,9 @@ BATCH: list[tuple[str, dict[str, Any], Callable[[int, dict[str, str], bytes], bo
 ]
 
 
-@pytest.mark.parametrize(("protocol", "fault", "check"), BATCH, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("protocol", "fault", "check"), BATCH, ids=lambda value: "check" if callable(value) else str(value)[:60]
+)
 async def test_a_fault_of_a_request_reaches_the_client(
     session: aiohttp.ClientSession,
     protocol: str,

@@ -218,6 +218,21 @@ async def test_gladia_refuses_a_frame_that_is_too_large(stand: Stand) -> None:
         assert (await socket.receive()).data == 1009
 
 
+async def test_deepgram_flux_says_how_much_it_heard_while_nobody_speaks(stand: Stand) -> None:
+    standing = await stand({})
+    place = standing.place("stt-deepgram-flux")
+    async with standing.session.ws_connect(
+        f"{place['websocket']}{place['path']}?sample_rate=16000", headers={"Authorization": "Token k"}
+    ) as socket:
+        for _ in range(6):
+            await socket.send_bytes(bytes(3200))
+        assert (await socket.receive_json(timeout=10))["type"] == "Connected"
+        updates = [await socket.receive_json(timeout=10) for _ in range(2)]
+    assert [update["event"] for update in updates] == ["Update", "Update"]
+    assert [update["audio_window_end"] for update in updates] == pytest.approx([0.3, 0.6])
+    assert {update["transcript"] for update in updates} == {""}
+
+
 def _wav(pcm: bytes) -> bytes:
     file = io.BytesIO()
     with wave.open(file, "wb") as wav:

@@ -36,6 +36,8 @@ class Conversation(ABC):
             return
         for frame in self._stream.greeting():
             await self._wire.send(frame, "greeting_out")
+        if self._plan.suffers(faults.WrongModel):
+            self._note_fault()  # a client that minds leaves at the first message that names the model
         speaker = asyncio.create_task(self._speak())
         speaker.add_done_callback(self._give_up)
         try:

@@ -217,5 +217,5 @@ class SttConversation(Conversation):
         facts = {"substitutions": said.substitutions, "deletions": said.deletions, "insertions": said.insertions}
         known = self._dialect.ear.utterance() is not None
         self._wire.record.note("transcript", words=len(said.text.split()), known=known, **facts)
-        if self._plan.suffers(faults.Truncated, faults.WrongModel):
+        if self._plan.suffers(faults.Truncated):
             self._note_fault()

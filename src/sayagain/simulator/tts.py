@@ -76,9 +76,7 @@ class TtsConversation(Conversation):
         if self._plan.strikes_at(Moment.END):
             await self._wire.strike(self._dialect, self._plan.fault)
             return False
-        if self._plan.suffers(
-            faults.NoAudio, faults.Truncated, faults.OddChunks, faults.StrayWavHeader, faults.WrongModel
-        ):
+        if self._plan.suffers(faults.NoAudio, faults.Truncated, faults.OddChunks, faults.StrayWavHeader):
             self._note_fault()
         self._wire.record.note(
             "spoken",

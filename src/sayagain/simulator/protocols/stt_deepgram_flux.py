@@ -29,6 +29,9 @@ from sayagain.simulator.protocols.stt_deepgram import deepgram_refusal
 SILENCE_S = 0.2
 """Digital silence that ends a turn."""
 
+UPDATE_S = 0.25
+"""Audio after which an `Update` comes, also of silence (documentation: the Flux state machine)."""
+
 
 class DeepgramFlux(SttDialect):
     """`Connected`, then `TurnInfo` events; each turn ends with `EndOfTurn`."""
@@ -47,6 +50,10 @@ class DeepgramFlux(SttDialect):
         self._sound = False
         self._quiet = 0
         self._trigger = "model"
+        self._turns = 0
+        self._in_turn = False
+        self._heard_bytes = 0
+        self._told_bytes = 0
 
     @classmethod
     def refusal(cls, status: int, message: str) -> tuple[Mapping[str, str], Any]:
@@ -60,7 +67,7 @@ class DeepgramFlux(SttDialect):
     def hear(self, message: Frame) -> Heard:
         """Audio is binary; the rest is told by its type."""
         if isinstance(message, bytes):
-            return Heard(pcm=message) if message else END
+            return Heard(pcm=message, replies=self._updates(message)) if message else END
         match decode(message).get("type"):
             case "ForceEndTurn":
                 self._trigger = "manual"
@@ -89,6 +96,7 @@ class DeepgramFlux(SttDialect):
 
     def final(self, segment: Segment) -> Frames:
         """Return the end of the turn and what brought it about."""
+        self._in_turn, self._turns = False, segment.index + 1
         return (self._turn(segment, "EndOfTurn", trigger=self._trigger),)
 
     def report(self, error: ErrorKind, message: str) -> Report:
@@ -96,6 +104,16 @@ class DeepgramFlux(SttDialect):
         code = "INTERNAL_SERVER_ERROR" if error is ErrorKind.SERVER_ERROR else error.upper()
         close = 1011 if error is ErrorKind.SERVER_ERROR else 1008
         return Report((self._message("Error", code=code, description=message),), close, code)
+
+    def _updates(self, pcm: bytes) -> Frames:
+        """Return the `Update` that is due while no turn goes on: so much was heard, and nothing in it."""
+        self._heard_bytes += len(pcm)
+        self._in_turn = self._in_turn or bool(pcm.strip(b"\0"))
+        if self._in_turn or self._heard_bytes - self._told_bytes < int(UPDATE_S * 2 * self.rate):
+            return ()
+        start, self._told_bytes = self._told_bytes, self._heard_bytes
+        heard = Segment(self._turns, "", start / (2 * self.rate), self._heard_bytes / (2 * self.rate))
+        return (self._turn(heard, "Update"),)
 
     def _turn(self, segment: Segment, event: str, **more: Any) -> str:
         return self._message(
