@@ -43,8 +43,8 @@ class Stop:
     def on_signals(self, notify: Callable[[signal.Signals], None]) -> Iterator[None]:
         """Let the first of the signals stop the run, and the second end the process at once.
 
-        One that was ignored when the process started (nohup, a job in the background) stays ignored. A first
-        signal after the cases are over changes nothing that has been decided.
+        A hang-up that was ignored when the process started, as nohup has it, stays ignored. A first signal after
+        the cases are over changes nothing that has been decided.
         """
         loop = asyncio.get_running_loop()
 
@@ -55,7 +55,8 @@ class Stop:
             notify(number)
             self.request(f"stopped by {number.name}")
 
-        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        heeded = [number for number in SIGNALS if number is not signal.SIGHUP or not nohup]
         for number in heeded:
             loop.add_signal_handler(number, received, number)
         try:

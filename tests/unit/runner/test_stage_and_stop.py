@@ -170,6 +170,36 @@ async def test_the_first_signal_asks_for_a_stop_and_the_handlers_are_gone_afterw
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+async def test_a_hang_up_stops_the_run_unless_it_is_ignored_as_nohup_has_it() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        ignoring = Stop(1.0)
+        with ignoring.on_signals(lambda _: None):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.01)
+        assert not ignoring.requested
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        heeding = Stop(1.0)
+        with heeding.on_signals(lambda _: None):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.wait_for(heeding.wait(), 5)
+        assert heeding.reason == "stopped by SIGHUP"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+async def test_an_interrupt_stops_a_run_that_a_shell_put_into_the_background() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        stop = Stop(1.0)
+        with stop.on_signals(lambda _: None):
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.wait_for(stop.wait(), 5)
+        assert stop.signal is signal.SIGINT
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_exit_codes_of_signals_are_those_of_a_shell() -> None:
     assert (exit_code(signal.SIGINT), exit_code(signal.SIGTERM)) == (130, 143)
 
