@@ -22,8 +22,8 @@ GROUP = 256
 WAITING = 512
 """The most finished cases that may wait to be sent."""
 
-GROUP_BYTES = 32 * 1024 * 1024
-"""A group is closed early when its synthesized audio reaches this size."""
+GROUP_BYTES = 256 * 1024
+"""A group is closed early when its synthesized audio reaches this size: packing holds up the loop, 2 ms a MB."""
 
 
 class Setup(Record, frozen=True, kw_only=True):
