@@ -36,6 +36,9 @@ from sayagain.records import CaseCounts, Result, ResultRow, RunHeader, RunStatus
 
 Answer = TypeVar("Answer")
 
+OPENING_S = 10.0
+"""How long opening a ledger is tried again while its refusal may pass, in seconds."""
+
 
 def open_ledger(url: str, *, upgrade: bool | None = None, create: bool = True) -> "Ledger":
     """Open a ledger whose tables are those this version knows.
@@ -51,10 +54,9 @@ def open_ledger(url: str, *, upgrade: bool | None = None, create: bool = True) -
     """
     ledger = connect(url, create=create)
     try:
-        if ledger.is_file if upgrade is None else upgrade:
-            ledger.upgrade()
-        else:
-            ledger.require_current()
+        check = ledger.upgrade if (ledger.is_file if upgrade is None else upgrade) else ledger.require_current
+        # Making a file a WAL database takes a lock that SQLite does not wait for: several may open a new one.
+        retrying(check, OPENING_S)
     except BaseException:
         ledger.close()
         raise
