@@ -10,8 +10,6 @@ from sayagain.metrics.normalizer import normalize
 from sayagain.records import Item, Result, Status
 
 METRIC = "intelligibility_wer"
-LANGUAGE = "en"
-"""The only language that the judge hears."""
 
 
 def compare(item: Item, heard: str) -> EditCounts:

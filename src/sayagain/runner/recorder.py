@@ -57,7 +57,6 @@ class Recorder:
         self._pump: asyncio.Task[None] | None = None
         self._error: str | None = None
         self.failed = asyncio.Event()
-        self.committed = 0
 
     async def start(self) -> None:
         """Start the child and wait until it has opened the ledger; raise LedgerError if it cannot."""
@@ -116,7 +115,6 @@ class Recorder:
                 ack = await self._receive()
                 if ack.error:
                     raise LedgerError(ack.error)
-                self.committed += len(group)
         except (LedgerError, OSError) as error:
             self._error = str(error)
             self.failed.set()

@@ -13,7 +13,8 @@ from sayagain.errors import UsageError
 from sayagain.failures import CaseFailedError
 from sayagain.providers.wyoming import WyomingSttCodec, WyomingTtsCodec
 from sayagain.records import Benchmark, Target
-from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingChannel
+from sayagain.transports.sending import DEFAULT_CHUNK_MS
+from sayagain.transports.wyoming import FixedEndpoint, WyomingChannel
 
 Offer = TypeVar("Offer", AsrModel, TtsVoice)
 

@@ -19,7 +19,8 @@ from sayagain.runner.naming import matches, nearest
 from sayagain.runner.overrides import require_meaning, with_overrides
 from sayagain.runner.servers import every_target, may_serve, server_targets
 from sayagain.transports.base import Transport
-from sayagain.transports.wyoming import DEFAULT_CHUNK_MS, FixedEndpoint, WyomingCodec, WyomingTransport
+from sayagain.transports.sending import DEFAULT_CHUNK_MS
+from sayagain.transports.wyoming import FixedEndpoint, WyomingCodec, WyomingTransport
 
 CODECS: dict[Benchmark, WyomingCodec] = {Benchmark.STT: WyomingSttCodec, Benchmark.TTS: WyomingTtsCodec}
 

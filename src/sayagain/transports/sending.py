@@ -6,11 +6,14 @@ from typing import Generic
 
 from sayagain.failures import CaseFailedError, failed
 from sayagain.providers.codec import Frame, SttCodec
-from sayagain.records import AudioFormat, EventKind, FailureKind, Limits, Phase
+from sayagain.records import AudioFormat, EventKind, FailureKind, Limits, Phase, Target
 from sayagain.transports.base import Channel
 from sayagain.transports.pacing import NS_PER_S, now_ns, sleep_until
 from sayagain.transports.patience import Patience
 from sayagain.transports.tracing import Tracer
+
+DEFAULT_CHUNK_MS = 20
+"""The audio of one chunk, as real-time media stacks cut it, in milliseconds."""
 
 
 class Outlet(Generic[Frame]):
@@ -101,6 +104,11 @@ async def speak(
             end_s += chunk_s
             await sleep_until(t0_ns + round(end_s * NS_PER_S))
             await send(codec.audio(silence))
+
+
+def chunk_seconds(target: Target) -> float:
+    """Return the seconds of audio that a target is sent at a time: its setting `chunk_ms`, or the default."""
+    return float(target.settings.get("chunk_ms", DEFAULT_CHUNK_MS) or 0) / 1000
 
 
 def chunk_size(audio_format: AudioFormat, chunk_s: float) -> int:

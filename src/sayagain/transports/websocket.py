@@ -19,6 +19,7 @@ from sayagain.transports.connecting import Contact, NetworkTransport, contacting
 from sayagain.transports.conversation import refusal, synthesize, transcribe
 from sayagain.transports.http import HttpChannel, http_error
 from sayagain.transports.pacing import NS_PER_S, now_ns, sleep_until
+from sayagain.transports.sending import chunk_seconds
 from sayagain.transports.tracing import Tracer
 
 MAX_MESSAGE = 64 * 1024 * 1024
@@ -29,8 +30,6 @@ TOO_LARGE = 1009
 
 CLOSING_S = 0.5
 """How long the other side is given to answer a close, in seconds."""
-
-DEFAULT_CHUNK_MS = 20
 
 WebsocketCodecType = type[WebsocketStt] | type[WebsocketTts]
 
@@ -142,8 +141,7 @@ class WebsocketSession(Session):
         channel = await self._connect(codec, tracer, limits)
         try:
             if isinstance(codec, WebsocketStt):
-                chunk_ms = case.target.settings.get("chunk_ms", DEFAULT_CHUNK_MS)
-                await transcribe(channel, codec, pcm, float(chunk_ms or 0) / 1000, tracer, limits)
+                await transcribe(channel, codec, pcm, chunk_seconds(case.target), tracer, limits)
             else:
                 await synthesize(channel, codec, case.item.text, tracer, limits)
         finally:

@@ -18,13 +18,11 @@ from sayagain.records import Case, Connection, EventKind, FailureKind, Limits, P
 from sayagain.transports.base import Channel, Session, Transport
 from sayagain.transports.conversation import synthesize, transcribe
 from sayagain.transports.pacing import NS_PER_MS, now_ns
+from sayagain.transports.sending import chunk_seconds
 from sayagain.transports.tracing import Tracer
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest header line that is accepted, in bytes."""
-
-DEFAULT_CHUNK_MS = 20
-"""The audio of one chunk, as real-time media stacks cut it, in milliseconds."""
 
 WyomingCodec = type[SttCodec[WireEvent]] | type[TtsCodec[WireEvent]]
 
@@ -197,8 +195,7 @@ class WyomingSession(Session):
         tracer.mark(EventKind.CONNECTED)
         try:
             if isinstance(codec, SttCodec):
-                chunk_ms = case.target.settings.get("chunk_ms", DEFAULT_CHUNK_MS)
-                await transcribe(channel, codec, pcm, float(chunk_ms or 0) / 1000, tracer, limits)
+                await transcribe(channel, codec, pcm, chunk_seconds(case.target), tracer, limits)
             else:
                 await synthesize(channel, codec, case.item.text, tracer, limits)
         finally:
