@@ -9,6 +9,7 @@ import errno
 import re
 import socket
 import ssl
+import traceback
 from dataclasses import dataclass
 
 import msgspec
@@ -64,6 +65,18 @@ class CaseFailedError(Exception):
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_s = retry_after_s
+
+
+def let_go(error: BaseException) -> None:
+    """Empty the frames that an error, and those it came from, passed through.
+
+    They hold what was under way, a trace and its audio among it, and often the error itself: without this they
+    would live until garbage is collected.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        traceback.clear_frames(seen.__traceback__)
+        seen = seen.__cause__ or seen.__context__
 
 
 def failed(

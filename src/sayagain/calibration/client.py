@@ -3,23 +3,27 @@
 import asyncio
 import dataclasses
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from sayagain.calibration.load import CHUNK_S, Load, stagger_s
-from sayagain.calibration.truth import Heard, Reported, Spoken
+from sayagain.calibration.truth import Heard, Reported, Spoken, differences
 from sayagain.config import Settings
 from sayagain.datasets import load as load_dataset
+from sayagain.datasets.manifest import Dataset
 from sayagain.ledger import open_ledger
 from sayagain.providers.deepgram import DeepgramStt, DeepgramTts
 from sayagain.records import AudioFormat, Benchmark, Case, EventKind, Limits, Target
 from sayagain.runner.candidate import Candidate
 from sayagain.runner.cloud import transport_of
 from sayagain.runner.orchestrator import Display
-from sayagain.runner.plan import make_plan
+from sayagain.runner.plan import ListedStage, Plan, make_plan
 from sayagain.runner.preflight import assemble
 from sayagain.runner.run import run_prepared
+from sayagain.transports import waking
 from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import NS_PER_S
 from sayagain.transports.sending import chunks
@@ -59,9 +63,12 @@ class Witness(Transport):
         self._reported = reported
         self.joiner = inner.joiner
         self.audio_format = inner.audio_format
+        self.local = inner.local
 
     async def prepare(self) -> None:
-        """Prepare the transport."""
+        """Prepare the transport, and load what a witness uses: from disk, that would hold up the loop later."""
+        hashlib.sha256(bytes(4096))
+        stagger_s(0)
         await self._inner.prepare()
 
     @asynccontextmanager
@@ -89,15 +96,20 @@ class _Watched(Session):
             self._reported.spoken.append(_spoken(case.item.text, tracer))
 
 
-def run_sayagain(load: Load, base: str, folder: Path, manifests: tuple[Path, Path], display: Display) -> Reported:
-    """Run every case against the stand-in at `base` and return what was reported."""
+def run_sayagain(
+    load: Load,
+    base: str,
+    folder: Path,
+    manifests: tuple[Path, Path],
+    display: Display,
+    beside: tuple[Dataset, Candidate] | None = None,
+) -> Reported:
+    """Run every case against the stand-in at `base` and return what was reported.
+
+    `beside` is more work for the same run, which is not reported: another provider's target and its dataset.
+    """
     reported = Reported()
-    settings = Settings(
-        db=f"sqlite:///{folder / 'ledger.db'}",
-        concurrency=load.streams,
-        provider_concurrency=load.streams,
-        attempts=1,
-    )
+    db = f"sqlite:///{folder / 'ledger.db'}"
 
     def candidate(target: Target, codec: type) -> Candidate:
         def connect(limits: Limits) -> Transport:
@@ -105,20 +117,36 @@ def run_sayagain(load: Load, base: str, folder: Path, manifests: tuple[Path, Pat
 
         return Candidate(target, connect)
 
-    datasets = [load_dataset(str(manifest), folder) for manifest in manifests]
-    plan = make_plan(datasets, (STT_TARGET, TTS_TARGET), size=None, seed=0, repeat=1)
     candidates = [candidate(STT_TARGET, DeepgramStt), candidate(TTS_TARGET, DeepgramTts)]
+    datasets = [load_dataset(str(manifest), folder) for manifest in manifests]
+    plans = [make_plan(datasets, (STT_TARGET, TTS_TARGET))]
+    if beside is not None:
+        plans.append(make_plan([beside[0]], [beside[1].target]))
+        candidates.append(beside[1])
     limits = Limits(
         attempts=1,
-        concurrency=load.streams,
+        concurrency=load.streams * len(plans),
         provider_concurrency=load.streams,
         connect_timeout_s=30,
         case_timeout_s=60,
     )
-    prepared = dataclasses.replace(assemble(settings, plan, candidates, limits=limits), artifact_dir=None)
-    with open_ledger(settings.db) as ledger:
-        asyncio.run(run_prepared(prepared, ledger, settings.db, display))
+    prepared = assemble(Settings(db=db), _at_once(plans), candidates, limits=limits)
+    prepared = dataclasses.replace(prepared, artifact_dir=None)
+    with open_ledger(db) as ledger:
+        waking.run(run_prepared(prepared, ledger, db, display))
     return reported
+
+
+def _at_once(plans: Iterable[Plan]) -> Plan:
+    """Return one stage of everything: each provider's cases in their order, the providers beside one another."""
+    stages = [stage for plan in plans for stage in plan.stages]
+    cases = [case for stage in stages for case in stage.cases()]
+    listed = tuple(
+        (msgspec.structs.replace(case, position=position), root) for position, (case, root) in enumerate(cases)
+    )
+    datasets = tuple(planned for stage in stages for planned in stage.datasets)
+    targets = tuple(target for stage in stages for target in stage.targets)
+    return Plan((ListedStage(Benchmark.STT, datasets, targets, listed),), repeat=1)
 
 
 def _heard(pcm: bytes, tracer: Tracer) -> Heard:
@@ -132,7 +160,8 @@ def _heard(pcm: bytes, tracer: Tracer) -> Heard:
         partials=at[EventKind.PARTIAL],
         final=at[EventKind.FINAL][-1],
         ended=at[EventKind.END_SENT][-1],
-        late=[sent - then for sent, then in zip(at[EventKind.AUDIO_SENT], due, strict=True)],
+        left=at[EventKind.AUDIO_SENT],
+        late=differences(at[EventKind.AUDIO_SENT], due),
     )
 
 

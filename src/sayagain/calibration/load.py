@@ -28,23 +28,18 @@ STT = "stt-deepgram"
 TTS = "tts-deepgram"
 """The protocols that are spoken; how a message is framed hardly matters, and these are the least work to read."""
 
-WORDS = "so it goes on and on until somebody says that it is enough and everybody may go home".split()  # noqa: SIM905
+TEXT = "so it goes on and on until somebody says that it is enough and everybody may go home"
+"""What is heard in every utterance."""
 
 STARTING_S = 30.0
 """How long the stand-in is given to say that it is ready, in seconds."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is done: `cases` in each direction, `streams` at once, transcripts of so many `words`."""
+    """How much is done: `cases` in each direction, `streams` at once."""
 
     streams: int
     cases: int
-    words: int = 20
-
-    @property
-    def text(self) -> str:
-        """What is heard in every utterance."""
-        return " ".join(WORDS[number % len(WORDS)] for number in range(self.words))
 
 
 def utterance(number: int) -> bytes:
@@ -67,20 +62,20 @@ def write_datasets(folder: Path, load: Load) -> tuple[Path, Path]:
     """Write the utterances and the prompts; return the two manifests."""
     spoken = folder / "utterances"
     spoken.mkdir()
-    heard = _write(spoken, Benchmark.STT, tuple(_item(spoken, number, load.text) for number in range(load.cases)))
+    heard = _write(spoken, Benchmark.STT, tuple(_item(spoken, number) for number in range(load.cases)))
     prompts = folder / "prompts"
     prompts.mkdir()
     return heard, _write(prompts, Benchmark.TTS, tuple(_prompt(number) for number in range(load.cases)))
 
 
 @contextmanager
-def standing_in(folder: Path, load: Load) -> Iterator[str]:
+def standing_in(folder: Path) -> Iterator[str]:
     """Run a stand-in in a process of its own; yield its base URL. Its record is `record.jsonl` in the folder.
 
     Raises:
         SayagainError: It does not start.
     """
-    (folder / "scenario.json").write_text(json.dumps(_scenario(load)), "utf-8")
+    (folder / "scenario.json").write_text(json.dumps(_scenario()), "utf-8")
     command = [
         sys.executable,
         "-m",
@@ -107,14 +102,14 @@ def recorded(folder: Path) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in (folder / "record.jsonl").read_bytes().splitlines()]
 
 
-def _scenario(load: Load) -> Mapping[str, Any]:
+def _scenario() -> Mapping[str, Any]:
     """Answer at moments that no client can foresee, and often, so that a short run has many of them."""
     return {
         "stt": {
             "first_partial": {"distribution": "uniform", "low_ms": 40, "high_ms": 160},
             "partial_interval": {"distribution": "uniform", "low_ms": 80, "high_ms": 160},
             "finalization": {"distribution": "uniform", "low_ms": 50, "high_ms": 150},
-            "fallback": load.text,
+            "fallback": TEXT,
         },
         "tts": {
             "first_audio": {"distribution": "uniform", "low_ms": 50, "high_ms": 150},
@@ -125,7 +120,7 @@ def _scenario(load: Load) -> Mapping[str, Any]:
     }
 
 
-def _item(folder: Path, number: int, text: str) -> Item:
+def _item(folder: Path, number: int) -> Item:
     path = folder / f"{number}.wav"
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -134,7 +129,7 @@ def _item(folder: Path, number: int, text: str) -> Item:
         file.writeframes(utterance(number))
     return Item(
         id=f"noise-{number}",
-        text=text,
+        text=TEXT,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         audio=path.name,
         duration_s=UTTERANCE_S,

@@ -25,14 +25,17 @@ ROUNDS = 2
 """How often each stream is used."""
 
 
-def measure(load: Load, client: Client) -> Errors:
-    """Run a load against a stand-in of its own and return the errors of what the client reported."""
+def measure(load: Load, client: Client, counts: Callable[[int], bool] = lambda instant_ns: True) -> Errors:
+    """Run a load against a stand-in of its own and return the errors of what the client reported.
+
+    Only moments are taken that `counts` accepts, each an instant of `now_ns`; it is asked when all is over.
+    """
     with tempfile.TemporaryDirectory(prefix="sayagain-") as name:
         folder = Path(name)
         manifests = write_datasets(folder, load)
-        with standing_in(folder, load) as base:
+        with standing_in(folder) as base:
             reported = client(load, base, folder, manifests)
-        return errors(reported, recorded(folder))
+        return errors(reported, recorded(folder), counts)
 
 
 def calibrate(streams: Iterable[int], told: Callable[[CalibrationLevel], None]) -> Calibration:

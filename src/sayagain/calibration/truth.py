@@ -4,7 +4,7 @@ Client and stand-in are processes of one machine and read one monotonic clock. T
 after its write call has returned; a case is recognised by the SHA-256 of its audio or text, which nobody else has.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -19,13 +19,14 @@ class Heard(msgspec.Struct):
     """What a client reported of one transcription, in nanoseconds of the shared clock.
 
     `key` is the SHA-256 of the audio's PCM; `partials` are their arrivals, `final` that of the last final, `ended`
-    the instant at which the end of the stream had left, `late` how late each chunk of audio left.
+    the instant at which the end of the stream had left, `left` when each chunk of audio left, `late` how late.
     """
 
     key: str
     partials: list[int]
     final: int
     ended: int
+    left: list[int]
     late: list[int]
 
 
@@ -57,26 +58,41 @@ class Errors(msgspec.Struct):
     lost: int = 0
 
 
-def errors(reported: Reported, record: Iterable[Mapping[str, Any]]) -> Errors:
-    """Return the error of every moment that a client reported and the stand-in recorded."""
+def errors(
+    reported: Reported,
+    record: Iterable[Mapping[str, Any]],
+    counts: Callable[[int], bool] = lambda instant_ns: True,
+) -> Errors:
+    """Return the error of every moment that a client reported, the stand-in recorded, and `counts` accepts."""
     known = _Known(record)
     found = Errors({metric: [] for metric in METRICS})
+
+    def note(metric: str, instants: Iterable[int], late_ns: Iterable[int]) -> None:
+        pairs = zip(instants, late_ns, strict=True)
+        found.ms[metric] += [late / NS_PER_MS for instant, late in pairs if counts(instant)]
+
     for heard in reported.heard:
         truth = known.heard.get(heard.key)
         if truth is None or truth.end is None or len(truth.partials) != len(heard.partials) or not truth.finals:
             found.lost += 1
             continue
-        found.ms["ttft"] += _ms(seen - true for seen, true in zip(heard.partials, truth.partials, strict=True))
-        found.ms["finalization"] += _ms([(heard.final - heard.ended) - (truth.finals[-1] - truth.end)])
-        found.ms["pacing"] += _ms(heard.late)
+        note("ttft", heard.partials, differences(heard.partials, truth.partials))
+        note("finalization", [heard.final], [(heard.final - heard.ended) - (truth.finals[-1] - truth.end)])
+        note("pacing", heard.left, heard.late)
     for spoken in reported.spoken:
         truth = known.spoken.get(spoken.key)
         if truth is None or truth.asked is None or len(truth.chunks) != len(spoken.chunks):
             found.lost += 1
             continue
-        pairs = zip(spoken.chunks, truth.chunks, strict=True)
-        found.ms["ttfa"] += _ms((seen - spoken.asked) - (true - truth.asked) for seen, true in pairs)
+        sooner = spoken.asked - truth.asked
+        late_ns = (late - sooner for late in differences(spoken.chunks, truth.chunks))
+        note("ttfa", spoken.chunks, late_ns)
     return found
+
+
+def differences(seen: Iterable[int], true: Iterable[int]) -> list[int]:
+    """Return how much later each moment was seen than it was."""
+    return [one - other for one, other in zip(seen, true, strict=True)]
 
 
 class _Connection:
@@ -116,7 +132,3 @@ class _Known:
             case "text_in":
                 connection.asked = at_ns
                 self.spoken[line["sha256"]] = connection
-
-
-def _ms(nanoseconds: Iterable[int]) -> list[float]:
-    return [value / NS_PER_MS for value in nanoseconds]

@@ -77,6 +77,7 @@ def command(
     from sayagain.report.replay import report_plan, report_replay
     from sayagain.runner.replay import ReplayRequest, prepare_replay, run_replay
     from sayagain.runner.selection import Selector
+    from sayagain.transports import waking
 
     settings = load_settings(flags)
     logs.configure()
@@ -95,6 +96,6 @@ def command(
             return 0
         if not as_json:
             report_plan(replay, as_json=False)
-        outcome = asyncio.run(run_replay(replay, settings, display_for(as_json)))
+        outcome = waking.run(run_replay(replay, settings, display_for(as_json)))
         report_replay(replay, settings, outcome, as_json=as_json)
         return outcome.exit_code

@@ -42,13 +42,12 @@ def command(smoke: bool, as_json: bool, **flags: Any) -> int:
     Exit code: 0 done, 1 the run failed or a required artifact was not written, 2 wrong usage or nothing to do, 130
     or 143 stopped by a signal.
     """
-    import asyncio
-
     from sayagain import logs
     from sayagain.config import load_settings
     from sayagain.report.console import report_run
     from sayagain.report.progress import display_for
     from sayagain.runner.run import run_benchmark
+    from sayagain.transports import waking
 
     if smoke:
         if flags["sample"] is not None:
@@ -56,6 +55,6 @@ def command(smoke: bool, as_json: bool, **flags: Any) -> int:
         flags["sample"] = 1
     settings = load_settings(flags)
     logs.configure()
-    outcome = asyncio.run(run_benchmark(settings, display_for(as_json)))
+    outcome = waking.run(run_benchmark(settings, display_for(as_json)))
     report_run(settings, outcome, as_json=as_json)
     return outcome.exit_code

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
+from typing import ClassVar
 
 from sayagain.engines.host import EnginePool, Lease
 from sayagain.errors import UsageError
@@ -19,6 +20,8 @@ COMPLETE = frozenset({FailureKind.BAD_REQUEST, FailureKind.AUDIO_FORMAT, Failure
 
 class EngineEndpoint:
     """`size` processes of a local engine, each serving one attempt at a time."""
+
+    local: ClassVar[bool] = True
 
     def __init__(self, engine: str, size: int, options: Mapping[str, Setting] = MappingProxyType({})) -> None:
         self._pool = EnginePool(engine, size, options)

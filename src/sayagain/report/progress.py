@@ -11,8 +11,8 @@ from sayagain.report.tables import PatientConsole
 from sayagain.runner.orchestrator import Display
 from sayagain.runner.plan import Plan
 
-REFRESH_PER_S = 4
-"""How often the bars are drawn: drawing takes time from the process that measures."""
+REFRESH_PER_S = 1
+"""How often the bars are drawn: drawing takes some milliseconds from the process that measures."""
 
 
 def display_for(as_json: bool) -> Display:

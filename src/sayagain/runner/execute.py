@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 import stamina
 
 from sayagain.artifact.redaction import Redactor
-from sayagain.datasets import read_pcm
-from sayagain.failures import CaseFailedError, classify, failed
+from sayagain.failures import CaseFailedError, classify, failed, let_go
 from sayagain.metrics.audibility import is_silent
 from sayagain.records import (
     Attempt,
@@ -21,6 +20,7 @@ from sayagain.records import (
     Failure,
     FailureKind,
     FinishedCase,
+    Item,
     Limits,
     Phase,
     Trace,
@@ -40,6 +40,10 @@ LONGEST_RETRY_AFTER_S = 30.0
 """The longest wait a provider can ask for with `Retry-After`; it is tried again then, whatever it asked for."""
 
 
+Read = Callable[[Path, Item, AudioFormat], Awaitable[bytes]]
+"""Returns an item's audio, found in a folder, as PCM in a format; what it raises is the attempt's failure."""
+
+
 class _TryAgainError(Exception):
     """Tells the retry library that the attempt just made may be made again, and when if the provider said so."""
 
@@ -55,6 +59,7 @@ class Executor:
     limits: Limits
     redactor: Redactor
     watch: LoopWatch
+    read: Read
     on_retry: Callable[[Case, Attempt], None] = lambda case, attempt: None
 
     async def execute(self, case: Case, root: Path, transport: Transport) -> FinishedCase:
@@ -101,7 +106,9 @@ class Executor:
         retry_after_s: float | None = None
         with self.watch.lag() as lag:
             try:
-                pcm = await _recording(case, root, transport.audio_format)
+                pcm = b""
+                if transport.audio_format is not None:
+                    pcm = await self.read(root, case.item, transport.audio_format)
                 async with transport.session() as session:
                     tracer.restart()
                     lag.restart()
@@ -109,9 +116,11 @@ class Executor:
                 await _require_sound(case, tracer)
             except asyncio.CancelledError as error:
                 failure = classify(error, tracer.phase)
+                let_go(error)
             except Exception as error:
                 failure = classify(error, tracer.phase)
                 retry_after_s = error.retry_after_s if isinstance(error, CaseFailedError) else None
+                let_go(error)
         trace = tracer.freeze(lag.worst_ms, transport.joiner)
         attempts.append(self._finished(len(attempts) + 1, case, trace, failure))
         return _TryAgainError(retry_after_s) if failure is not None and failure.retryable else None
@@ -134,13 +143,6 @@ def _when_to_try_again(error: Exception) -> bool | float:
     return min(max(error.retry_after_s, FIRST_WAIT_S), LONGEST_RETRY_AFTER_S)
 
 
-async def _recording(case: Case, root: Path, audio_format: AudioFormat | None) -> bytes:
-    """Read the item's audio in a thread: decoding must not hold up other cases' timestamps."""
-    if audio_format is None:
-        return b""
-    return await asyncio.to_thread(read_pcm, root, case.item, audio_format)
-
-
 async def _require_sound(case: Case, tracer: Tracer) -> None:
     """Fail an answer that is all silence: it has a length and a latency, but nothing was said."""
     audio, audio_format = tracer.received_audio()
@@ -150,6 +152,8 @@ async def _require_sound(case: Case, tracer: Tracer) -> None:
         raise failed(
             FailureKind.AUDIO_FORMAT, Phase.RECEIVE, f"{8 * audio_format.width}-bit audio came; 16-bit is measured"
         )
+    if not is_silent(audio[: audio_format.frame_bytes * audio_format.rate], audio_format):
+        return  # that was next to no work; a thread would take the interpreter from the loop that measures others
     if await asyncio.to_thread(is_silent, audio, audio_format):
         raise failed(FailureKind.EMPTY, Phase.RECEIVE, "the audio is silent from beginning to end")
 

@@ -14,7 +14,7 @@ from sayagain.ledger import Ledger, Owner
 from sayagain.logs import logger
 from sayagain.records import Attempt, Case, CaseCounts, FinishedCase, Limits, RunHeader, RunStatus
 from sayagain.runner.artifacts import export_run
-from sayagain.runner.execute import Executor
+from sayagain.runner.execute import Executor, Read
 from sayagain.runner.plan import Plan
 from sayagain.runner.recorder import Recorder
 from sayagain.runner.stage import StageRunner
@@ -66,7 +66,12 @@ class Outcome:
 
 
 async def conduct(
-    prepared: Prepared, ledger: Ledger, recorder: Recorder, display: Display, spool: Path | None = None
+    prepared: Prepared,
+    ledger: Ledger,
+    recorder: Recorder,
+    read: Read,
+    display: Display,
+    spool: Path | None = None,
 ) -> Outcome:
     """Run a prepared plan: insert, execute, judge what was kept in the spool, finalize, and only then export.
 
@@ -82,7 +87,7 @@ async def conduct(
     with stop.on_signals(stopping):
         await asyncio.to_thread(ledger.insert_run, prepared.header, Owner.current())
         log.info("run_started", kind=prepared.header.kind, cases=prepared.plan.size)
-        trouble = await _execute(prepared, recorder, stop, display)
+        trouble = await _execute(prepared, recorder, read, stop, display)
         if spool is not None and trouble is None:
             from sayagain.runner.judging import judge_run  # only a judged run pays for what it imports
 
@@ -92,10 +97,10 @@ async def conduct(
         return await _export(prepared, ledger, outcome)
 
 
-async def _execute(prepared: Prepared, recorder: Recorder, stop: Stop, display: Display) -> str | None:
+async def _execute(prepared: Prepared, recorder: Recorder, read: Read, stop: Stop, display: Display) -> str | None:
     """Run every stage and drain the recorder; return what went wrong with the run itself, if anything did."""
     watch = LoopWatch()
-    executor = Executor(prepared.limits, prepared.redactor, watch, on_retry=_log_retry)
+    executor = Executor(prepared.limits, prepared.redactor, watch, read, on_retry=_log_retry)
 
     async def deliver(finished: FinishedCase) -> None:
         if finished.failure is not None:

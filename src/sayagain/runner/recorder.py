@@ -1,167 +1,178 @@
 """The recorder: finished cases leave the measuring process here and come back as acknowledgements.
 
 Scoring and database writes happen in a child process, so that neither ever holds up the loop that takes
-timestamps. Cases that wait are sent in one group and committed in one transaction; a group stays in memory
-until it is acknowledged. The queue is bounded: when the ledger is slow, new cases wait and memory does not grow.
+timestamps. A case leaves at once, and is safe when the operating system has taken it: the child commits what it
+was handed even when this process is killed. How many may be unacknowledged is bounded: when the ledger is slow,
+new cases wait and memory does not grow.
+
+The child works when nothing else wants to (docs/decisions/0010). A machine on which something always does would
+never let it: one that was given nothing to say for too long is replaced by another that takes its turn, and is
+handed again what was not acknowledged. Recording a case twice changes nothing.
 """
 
 import asyncio
-import contextlib
-import os
-import sys
-from asyncio.subprocess import PIPE, Process
+from collections import deque
 
 import msgspec
 
 from sayagain.errors import LedgerError
+from sayagain.logs import logger
 from sayagain.records import FinishedCase, Record
-
-GROUP = 256
-"""The most cases that are committed together."""
+from sayagain.runner.child import Child
+from sayagain.transports.pacing import NS_PER_S, now_ns
 
 WAITING = 512
-"""The most finished cases that may wait to be sent."""
+"""The most finished cases that may be unacknowledged."""
 
-GROUP_BYTES = 256 * 1024
-"""A group is closed early when its synthesized audio reaches this size: packing holds up the loop, 2 ms a MB."""
+STARVED_S = 5.0
+"""How long a child that has work, and is not waiting for the ledger, may say nothing, in seconds."""
+
+LOOK_S = 1.0
+"""How often that is looked at, in seconds."""
 
 
 class Setup(Record, frozen=True, kw_only=True):
     """The first message to the child: which ledger, which run, and for how long a refused write is retried.
 
-    `spool` is the folder in which synthesized audio is kept for the judge; without one there is no judge.
+    `spool` is the folder in which synthesized audio is kept for the judge; without one there is no judge. One that
+    `yields` works only when nothing else wants to.
     """
 
     db: str
     run_id: str
     ledger_timeout_s: float
     spool: str | None = None
+    yields: bool = False
 
 
 class Ack(Record, frozen=True, kw_only=True):
-    """The child's answer to the setup and to each group; `error` says why it was not committed."""
+    """What the child says: to the setup, once a second while it scores, before each commit, and after it.
 
+    `cases` is how many were committed, `committing` that it is now for the ledger to answer, and `error` why it
+    cannot go on.
+    """
+
+    cases: int = 0
+    committing: bool = False
     error: str | None = None
 
 
 class Recorder:
     """The measuring process's end: takes finished cases and knows when they are safe.
 
-    Once a group could not be committed, `failed` is set with the reason, and every later `put` raises it.
+    Once cases could not be committed, `failed` is set, and every later `put` raises the reason.
     """
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._queue: asyncio.Queue[FinishedCase | None] = asyncio.Queue(WAITING)
-        self._process: Process | None = None
-        self._pump: asyncio.Task[None] | None = None
+        self._child: Child | None = None
+        self._recording: asyncio.Task[None] | None = None
+        self._room = asyncio.Semaphore(WAITING)
+        self._unacknowledged: deque[FinishedCase] = deque()
+        self._heard_ns = 0
+        self._committing = False
+        self._closing = False
         self._error: str | None = None
         self.failed = asyncio.Event()
 
     async def start(self) -> None:
         """Start the child and wait until it has opened the ledger; raise LedgerError if it cannot."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "sayagain.runner.recording",
-            stdin=PIPE,
-            stdout=PIPE,
-            start_new_session=True,
-            limit=1024 * 1024,
-        )
-        await self._send(msgspec.msgpack.encode(self._setup))
-        ack = await self._receive()
-        if ack.error:
-            await self._end_process()
-            raise LedgerError(ack.error)
-        self._pump = asyncio.create_task(self._run(), name="recorder")
+        self._child = await self._open(self._setup)
+        self._recording = asyncio.create_task(self._record(), name="recorder")
 
     async def put(self, finished: FinishedCase) -> None:
         """Hand over a finished case; waits while the ledger is behind. Raises LedgerError once it has failed."""
-        if self._error is None and self._queue.full():
-            await self._room_or_failure(finished)
-        elif self._error is None:
-            self._queue.put_nowait(finished)
+        if self._error is None:
+            await self._room.acquire()
         if self._error is not None:
+            self._room.release()  # whoever else waits for room is to learn of it, too
             raise LedgerError(self._error)
+        assert self._child is not None  # noqa: S101 - started
+        if not self._unacknowledged:
+            self._heard_ns = now_ns()
+        self._unacknowledged.append(finished)
+        self._child.send(finished)
 
     async def close(self) -> None:
         """Wait until everything handed over is committed, then end the child; raise LedgerError if it is not."""
-        if self._pump is not None:
-            await self._queue.put(None)
-            await self._pump
-        await self._end_process()
+        if self._child is not None and self._recording is not None:
+            self._closing = True
+            self._child.end_input()
+            await self._recording
+            await self._child.end()
         if self._error is not None:
             raise LedgerError(self._error)
 
     async def abandon(self) -> None:
         """End the child whatever it is doing; does nothing after `close`. Never raises."""
-        if self._pump is not None:
-            self._pump.cancel()
-            await asyncio.gather(self._pump, return_exceptions=True)
-        await self._end_process()
+        if self._recording is not None:
+            self._recording.cancel()
+            await asyncio.gather(self._recording, return_exceptions=True)
+        if self._child is not None:
+            await self._child.end()
 
-    async def _room_or_failure(self, finished: FinishedCase) -> None:
-        putting = asyncio.ensure_future(self._queue.put(finished))
-        failing = asyncio.ensure_future(self.failed.wait())
-        await asyncio.wait({putting, failing}, return_when=asyncio.FIRST_COMPLETED)
-        putting.cancel()
-        failing.cancel()
+    async def _open(self, setup: Setup) -> Child:
+        child = await Child.start("sayagain.runner.recording")
+        child.send(setup)
+        ack = await child.receive(Ack)
+        error = await _ended(child) if ack is None else ack.error
+        if error is not None:
+            await child.end()
+            raise LedgerError(error)
+        return child
 
-    async def _run(self) -> None:
+    async def _record(self) -> None:
+        """Take the child's answers, and replace it when it starves, until all is over or nothing can be done."""
+        assert self._child is not None  # noqa: S101 - started
         try:
-            while group := await self._next_group():
-                await self._send(msgspec.msgpack.encode(group))
-                ack = await self._receive()
-                if ack.error:
-                    raise LedgerError(ack.error)
-        except (LedgerError, OSError) as error:
+            while await self._starves(self._child):
+                await self._replace(self._child)
+        except LedgerError as error:
             self._error = str(error)
             self.failed.set()
-            self._discard_waiting()
+            self._room.release()
 
-    async def _next_group(self) -> list[FinishedCase]:
-        group: list[FinishedCase] = []
-        size = 0
-        while len(group) < GROUP and size < GROUP_BYTES:
-            if group and self._queue.empty():
-                break
-            finished = await self._queue.get()
-            if finished is None:
-                self._queue.put_nowait(None)
-                break
-            group.append(finished)
-            size += sum(len(attempt.trace.audio) for attempt in finished.attempts)
-        return group
+    async def _starves(self, child: Child) -> bool:
+        """Make room for what is committed; return True when the child starves, and False when it has ended.
 
-    def _discard_waiting(self) -> None:
-        """Make room, so that nobody waits for a ledger that will not come back."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
+        Raises LedgerError when it cannot go on, or has ended before everything was committed.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_S):
+                    ack = await child.receive(Ack)
+            except TimeoutError:
+                if self._setup.yields and self._silent():
+                    return True
+                continue
+            if ack is None and self._unacknowledged:
+                raise LedgerError(await _ended(child))
+            if ack is None:
+                return False
+            if ack.error is not None:
+                raise LedgerError(ack.error)
+            self._heard_ns, self._committing = now_ns(), ack.committing
+            for _ in range(ack.cases):
+                self._unacknowledged.popleft()
+                self._room.release()
 
-    async def _send(self, message: bytes) -> None:
-        assert self._process is not None and self._process.stdin is not None  # noqa: S101, PT018 - started
-        self._process.stdin.write(len(message).to_bytes(4, "big"))
-        self._process.stdin.write(message)
-        await self._process.stdin.drain()
+    def _silent(self) -> bool:
+        """Tell whether the child has owed an answer for too long, and it is not the ledger that it waits for."""
+        silent_ns = now_ns() - self._heard_ns
+        return bool(self._unacknowledged) and not self._committing and silent_ns > STARVED_S * NS_PER_S
 
-    async def _receive(self) -> Ack:
-        assert self._process is not None and self._process.stdout is not None  # noqa: S101, PT018 - started
-        try:
-            size = int.from_bytes(await self._process.stdout.readexactly(4), "big")
-            return msgspec.msgpack.decode(await self._process.stdout.readexactly(size), type=Ack)
-        except asyncio.IncompleteReadError:
-            code = await self._process.wait()
-            raise LedgerError(f"the recorder's process ended (exit {code}) before it had committed") from None
+    async def _replace(self, child: Child) -> None:
+        """Let another child, which does not yield, take over."""
+        logger().info("recorder_replaced", reason="it was not given any time to work", after_s=STARVED_S)
+        await child.kill()
+        self._setup = msgspec.structs.replace(self._setup, yields=False)
+        self._child = successor = await self._open(self._setup)
+        for finished in self._unacknowledged:
+            successor.send(finished)
+        if self._closing:
+            successor.end_input()
 
-    async def _end_process(self) -> None:
-        if self._process is None or self._process.returncode is not None:
-            return
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(5):
-                await self._process.wait()
-        if self._process.returncode is None:
-            os.kill(self._process.pid, 9)
-            await self._process.wait()
+
+async def _ended(child: Child) -> str:
+    """Return what it means that the child ended unasked."""
+    return f"the recorder's process ended (exit {await child.exit_code()}) before it had committed"

@@ -4,7 +4,6 @@ With a command it says nothing and ends with the command.
 """
 
 import asyncio
-import gc
 import os
 import signal
 import ssl
@@ -16,10 +15,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from sayagain.errors import SayagainError, UsageError
+from sayagain.promptness import promptness
 from sayagain.simulator.journal import Journal
 from sayagain.simulator.rehearsal import rehearse
 from sayagain.simulator.scenario import Scenario
 from sayagain.simulator.server import HOST, Simulator
+from sayagain.stillness import stillness
 
 FLUSH_S = 0.5
 """How often what the journal gathered is written."""
@@ -54,14 +55,12 @@ async def _serve(
         await simulator.start(port)
     except OSError as error:
         raise SayagainError(f"Port {port} of {HOST} cannot be opened: {error.strerror}.") from error
-    # What is loaded now stays: a collection that walks it would delay whatever is due at that moment.
-    gc.collect()
-    gc.freeze()
     over = asyncio.create_task(rehearse(command, simulator.url) if command else _announced(simulator, authority))
     try:
-        while not over.done():
-            journal.flush()
-            await asyncio.wait([over], timeout=FLUSH_S)
+        with stillness(), promptness():
+            while not over.done():
+                journal.flush()
+                await asyncio.wait([over], timeout=FLUSH_S)
         return over.result()
     finally:
         await simulator.close()

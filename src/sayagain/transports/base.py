@@ -62,6 +62,9 @@ class Transport(ABC):
     audio_format: AudioFormat | None = None
     """The PCM its attempts are given of an item's recording; None when they need none."""
 
+    local = False
+    """Whether its provider's work is done by processes of this run, which may leave the machine no idle time."""
+
     @abstractmethod
     async def prepare(self) -> None:
         """Make ready whatever can be, before anything is timed; raise a SayagainError if it cannot be."""

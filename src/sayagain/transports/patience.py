@@ -18,10 +18,12 @@ class Patience:
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._deadline = NEVER
-        self._timeout = asyncio.timeout(None)
+        self._timeout: asyncio.Timeout | None = asyncio.timeout(None)
         self._timer: asyncio.TimerHandle | None = None
+        self._expired = False
 
     async def __aenter__(self) -> "Patience":
+        assert self._timeout is not None  # noqa: S101 - used once
         self.renew()
         await self._timeout.__aenter__()
         self._timer = self._loop.call_later(self._seconds, self._look)
@@ -30,15 +32,18 @@ class Patience:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        assert self._timeout is not None  # noqa: S101 - entered
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        await self._timeout.__aexit__(kind, error, trace)
+        timeout, self._timeout = self._timeout, None  # it holds the task, whose frames hold this
+        self._expired = timeout.expired()
+        await timeout.__aexit__(kind, error, trace)
 
     @property
     def expired(self) -> bool:
         """Whether it was this that ended the context."""
-        return self._timeout.expired()
+        return self._expired
 
     def renew(self) -> None:
         """Wait for the whole time again, from now."""
@@ -50,7 +55,7 @@ class Patience:
 
     def _look(self) -> None:
         now = self._loop.time()
-        if now >= self._deadline:
+        if now >= self._deadline and self._timeout is not None:
             self._timer = None
             self._timeout.reschedule(now)
         else:

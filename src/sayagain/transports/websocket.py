@@ -49,7 +49,7 @@ class WebsocketChannel(Channel[WebsocketFrame]):
         self._tracer = tracer
         self._idle_timeout_s = idle_timeout_s
         self._lifeless = False
-        self._pulse = asyncio.create_task(self._feel_pulse())
+        self._pulse: asyncio.Task[None] | None = asyncio.create_task(self._feel_pulse())
 
     async def send(self, frame: WebsocketFrame) -> None:
         """Send one text or binary message."""
@@ -89,11 +89,13 @@ class WebsocketChannel(Channel[WebsocketFrame]):
 
     async def close(self) -> None:
         """Say goodbye, and do not wait long for the answer."""
-        self._pulse.cancel()
-        try:
+        if self._pulse is not None:
+            self._pulse.cancel()
+            self._pulse = None  # a task that was cancelled holds its frame, and the frame this channel
+        with contextlib.suppress(aiohttp.ClientError, OSError):
             await self._socket.close()
-        except (aiohttp.ClientError, OSError):
-            return
+        if error := self._socket.exception():
+            error.with_traceback(None)  # its frames hold the socket, and the socket holds it
 
     async def _feel_pulse(self) -> None:
         """Ping after two thirds of the idle timeout without a sign; hang up when the rest brings none either.

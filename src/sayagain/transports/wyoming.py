@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from wyoming.event import Event as WireEvent
 from wyoming.event import async_read_event, write_event
@@ -40,7 +40,9 @@ class Address(Protocol):
 
 
 class Endpoint(Protocol):
-    """Where the server of a target is, or how one is made ready."""
+    """Where the server of a target is, or how one is made ready; whether its process belongs to this run."""
+
+    local: ClassVar[bool]
 
     async def prepare(self) -> None:
         """Make a server ready before anything is timed."""
@@ -58,6 +60,7 @@ class FixedEndpoint:
 
     host: str
     port: int
+    local: ClassVar[bool] = False
 
     async def prepare(self) -> None:
         """Do nothing: it runs, or the first case will say that it does not."""
@@ -208,6 +211,7 @@ class WyomingTransport(Transport):
     def __init__(self, endpoint: Endpoint, codec: WyomingCodec) -> None:
         self._endpoint = endpoint
         self._codec = codec
+        self.local = endpoint.local
         if issubclass(codec, SttCodec):
             self.audio_format = codec.audio_format
             self.joiner = codec.joiner

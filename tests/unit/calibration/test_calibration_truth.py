@@ -31,6 +31,7 @@ def heard(**changes: Any) -> Heard:
         "partials": [101 * MS, 203 * MS],
         "final": 402 * MS,
         "ended": 300 * MS,
+        "left": [202 * MS],
         "late": [2 * MS],
     }
     return Heard(**values | changes)
@@ -45,6 +46,13 @@ def test_each_moment_has_its_error() -> None:
         "pacing": [2.0],
         "ttfa": [(112 - 9) - (110 - 10), (133 - 9) - (130 - 10)],
     }
+    assert found.lost == 0
+
+
+def test_only_moments_that_count_are_taken() -> None:
+    spoken = Spoken("t", 9 * MS, [112 * MS, 133 * MS])
+    found = errors(Reported([heard()], [spoken]), HEARD + SPOKEN, lambda instant_ns: instant_ns < 120 * MS)
+    assert found.ms == {"ttft": [1.0], "finalization": [], "pacing": [], "ttfa": [(112 - 9) - (110 - 10)]}
     assert found.lost == 0
 
 

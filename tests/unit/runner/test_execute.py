@@ -22,10 +22,11 @@ from sayagain.records import (
     Phase,
     Target,
 )
-from sayagain.runner.execute import Executor
+from sayagain.runner.execute import Executor, Read
 from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
+from support.recordings import no_recording
 
 SECRET = "sk-live-0123456789abcdef"
 TTS = Target(benchmark=Benchmark.TTS, provider="p", model="m")
@@ -90,9 +91,10 @@ async def execute(
     item: Item = PROMPT,
     limits: Limits | None = None,
     on_retry: Callable[[Case, Attempt], None] = lambda case, attempt: None,
+    read: Read = no_recording,
 ) -> FinishedCase:
     executor = Executor(
-        limits or Limits(case_timeout_s=0.2, attempts=3), Redactor([SECRET]), LoopWatch(), on_retry
+        limits or Limits(case_timeout_s=0.2, attempts=3), Redactor([SECRET]), LoopWatch(), read, on_retry
     )
     return await executor.execute(Case.of(target, item), ROOT, transport)
 
@@ -219,11 +221,13 @@ async def test_audio_of_another_width_is_refused_by_name() -> None:
     assert "32-bit" in finished.failure.message
 
 
-async def test_a_recording_that_is_gone_fails_its_case_and_touches_no_provider(tmp_path: Path) -> None:
+async def test_a_recording_that_is_gone_fails_its_case_and_touches_no_provider() -> None:
+    async def gone(root: Path, item: Item, audio_format: AudioFormat) -> bytes:
+        raise failed(FailureKind.DATASET, Phase.PREPARE, "the audio file is gone")
+
     transport = Acting(speak)
     transport.audio_format = AudioFormat(rate=16_000)
-    item = Item(id="gone", text="ten of clubs", sha256="0" * 64, audio="gone.wav", duration_s=1.0)
-    finished = await execute(transport, target=STT, item=item)
+    finished = await execute(transport, target=STT, read=gone)
     assert finished.failure is not None
     assert (finished.failure.kind, finished.failure.phase) == (FailureKind.DATASET, Phase.PREPARE)
     assert transport.attempts == 0

@@ -15,6 +15,7 @@ from sayagain.runner.execute import Executor
 from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
+from support.recordings import no_recording
 
 CASE = Case.of(Target(benchmark=Benchmark.TTS, provider="p", model="m"), Item(id="one", text="x", sha256="0" * 64))
 
@@ -54,7 +55,7 @@ def waits() -> Iterator[list[float]]:
 
 
 async def execute(retry_after_s: float | None) -> int:
-    executor = Executor(Limits(attempts=3), Redactor([]), LoopWatch())
+    executor = Executor(Limits(attempts=3), Redactor([]), LoopWatch(), no_recording)
     return len((await executor.execute(CASE, Path(), Busy(retry_after_s))).attempts)
 
 

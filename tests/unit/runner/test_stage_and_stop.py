@@ -30,6 +30,7 @@ from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
 from support.plans import dataset_of
+from support.recordings import no_recording
 
 
 class Gate(Transport, Session):
@@ -80,7 +81,7 @@ class Bench:
         self.stop = Stop(grace_s)
         self.delivered: list[FinishedCase] = []
         bounds = Limits(**limits)
-        executor = Executor(bounds, Redactor([]), LoopWatch())
+        executor = Executor(bounds, Redactor([]), LoopWatch(), no_recording)
         transports = {target.key: gate for target in what.targets}
         self.runner = StageRunner(executor, transports, bounds, self.stop, self.deliver)
 
@@ -148,7 +149,7 @@ async def test_a_ledger_that_is_gone_ends_the_workers_without_an_error() -> None
         raise LedgerError("gone")
 
     bench.runner = StageRunner(
-        Executor(Limits(), Redactor([]), LoopWatch()),
+        Executor(Limits(), Redactor([]), LoopWatch(), no_recording),
         {"tts:a/m": Gate(is_open=True)},
         Limits(),
         bench.stop,
