@@ -18,7 +18,7 @@ third process watches for them (machine.py), which knows of no client.
 Exits with 1 when the p99 of a metric is more than 1.25 times that of the bare client and more than 0.1 ms above,
 when under load it is more than 1.1 times that without and more than 0.1 ms above, or when chunks leave more than
 2 ms late at 32 streams. Where even the bare client is late by more than 5 ms nothing is judged: the machine is too
-small, or has too much else to do.
+small, or has too much else to do. Nor is anything from fewer than 200 moments, whose p99 is one or two of them.
 """
 
 import argparse
@@ -60,6 +60,7 @@ SECONDS_A_CASE = 1.5 * UTTERANCE_S + 0.3
 BOUND, LOADED_BOUND, SLACK_MS = 1.25, 1.1, 0.1
 PACING_MS, PACING_STREAMS = 2.0, 32
 DISTURBED_MS = 5.0
+LEAST = 200
 BARE, ALONE, LOADED = "bare", "sayagain", "sayagain, loaded"
 LONG_WORDS, LONG_A_SECOND = 2000, 5.0
 
@@ -308,6 +309,9 @@ def judged(streams: int, found: dict[str, Errors]) -> list[str]:
                 f"  of {len(errors.ms[metric]):,}{lost}",
                 flush=True,
             )
+        if min(len(errors.ms[metric]) for errors in found.values()) < LEAST:
+            print(f"  {metric} is not judged: fewer than {LEAST} moments", flush=True)
+            continue
         faults += [f"{metric} at {streams} streams: {fault}" for fault in out_of_bounds(metric, streams, p99)]
     return faults
 

@@ -127,19 +127,23 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def outcome(
-    session: aiohttp.ClientSession, protocol: str, fault: dict[str, Any], partial: bool | None = None
+    session: aiohttp.ClientSession,
+    protocol: str,
+    fault: dict[str, Any],
+    partial: bool | None = None,
+    **stt: Any,
 ) -> tuple[Seen, list[dict[str, Any]]]:
     """Run one client against one fault; return what it saw and what was recorded."""
     log = io.BytesIO()
-    values = {"stt": QUICK, "tts": QUICK_TTS, "endpoints": {protocol: {"faults": [fault]}}}
+    values = {"stt": QUICK | stt, "tts": QUICK_TTS, "endpoints": {protocol: {"faults": [fault]}}}
     simulator = Simulator(scenario(values), Journal(log))
     await simulator.start()
     try:
         place = simulator.directory()[protocol]
         if protocol in STT:
             early = fault.get("at") in ("audio", "opening") or fault["kind"] in ("half_open", "close")
-            waits = not early if partial is None else partial
-            seen = await transcribe(session, place, PCM, partial=waits or fault.get("at") == "end")
+            waits = (not early or fault.get("at") == "end") if partial is None else partial
+            seen = await transcribe(session, place, PCM, partial=waits)
         else:
             seen = await synthesize(session, place, PROMPT)
     finally:
@@ -155,6 +159,18 @@ async def test_a_fault_of_the_connection_reaches_the_client(
     assert check(seen, protocol), seen
     # aiohttp's client tries an upgrade that was reset once more by itself.
     assert {line["fault"] for line in lines if line["event"] == "fault"} == {fault["kind"]}
+
+
+@pytest.mark.parametrize("protocol", STT)
+@pytest.mark.parametrize("kind", ["reset", "close"])
+async def test_a_fault_at_the_end_strikes_although_every_segment_was_final_before(
+    session: aiohttp.ClientSession, protocol: str, kind: str
+) -> None:
+    words = len(TEXT.split())
+    fault = {"kind": kind, "at": "end"}
+    seen, lines = await outcome(session, protocol, fault, partial=False, partial_words=words, segment_words=words)
+    assert seen.code not in (None, 1000) or seen.broken
+    assert [line["fault"] for line in lines if line["event"] == "fault"] == [kind]
 
 
 @pytest.mark.parametrize(("protocol", "fault", "check"), cases(STT, STT_FAULTS) + cases(TTS, TTS_FAULTS))
@@ -205,7 +221,7 @@ SAID = {
     "stt-assemblyai": (3009, 4002),
     "stt-openai-realtime": ("concurrency_limit_exceeded", "insufficient_quota"),
     "stt-elevenlabs": ("resource_exhausted", "quota_exceeded"),
-    "stt-speechmatics": ("quota_exceeded", "quota_exceeded"),
+    "stt-speechmatics": ("quota_exceeded", "timelimit_exceeded"),
     "stt-soniox": (429, 402),
     "stt-cartesia": ("concurrency_limited", "quota_exceeded"),
     "stt-deepgram-flux": ("CONCURRENCY", "QUOTA"),

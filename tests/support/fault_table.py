@@ -153,9 +153,9 @@ SAID: dict[str, dict[str, tuple[str, str | None]]] = {
     "stt-speechmatics": {
         _AUTH: ("auth", "not_authorised"),
         **dict.fromkeys((_RATE, _CROWD), ("rate_limited", "quota_exceeded")),
-        _QUOTA: ("rate_limited", "quota_exceeded"),
+        _QUOTA: ("quota", "timelimit_exceeded"),
         _BAD: ("bad_request", "invalid_message"),
-        _EXPIRED: ("quota", "timelimit_exceeded"),
+        _EXPIRED: ("connection_lost", "session_timeout"),
         _SERVER: ("server_error", "job_error"),
     },
     "stt-gladia": {

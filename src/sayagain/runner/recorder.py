@@ -87,18 +87,20 @@ class Recorder:
         if self._error is not None:
             self._room.release()  # whoever else waits for room is to learn of it, too
             raise LedgerError(self._error)
-        assert self._child is not None  # noqa: S101 - started
         if not self._unacknowledged:
             self._heard_ns = now_ns()
         self._unacknowledged.append(finished)
-        self._child.send(finished)
+        if self._child is not None:
+            self._child.send(finished)
 
     async def close(self) -> None:
         """Wait until everything handed over is committed, then end the child; raise LedgerError if it is not."""
-        if self._child is not None and self._recording is not None:
+        if self._recording is not None:
             self._closing = True
-            self._child.end_input()
+            if self._child is not None:
+                self._child.end_input()
             await self._recording
+        if self._child is not None:
             await self._child.end()
         if self._error is not None:
             raise LedgerError(self._error)
@@ -123,9 +125,8 @@ class Recorder:
 
     async def _record(self) -> None:
         """Take the child's answers, and replace it when it starves, until all is over or nothing can be done."""
-        assert self._child is not None  # noqa: S101 - started
         try:
-            while await self._starves(self._child):
+            while self._child is not None and await self._starves(self._child):
                 await self._replace(self._child)
         except LedgerError as error:
             self._error = str(error)
@@ -164,6 +165,7 @@ class Recorder:
     async def _replace(self, child: Child) -> None:
         """Let another child, which does not yield, take over."""
         logger().info("recorder_replaced", reason="it was not given any time to work", after_s=STARVED_S)
+        self._child = None  # what finishes meanwhile is handed to the other
         await child.kill()
         self._setup = msgspec.structs.replace(self._setup, yields=False)
         self._child = successor = await self._open(self._setup)

@@ -1,9 +1,9 @@
 """The recorder's child process: scores finished cases, commits them and acknowledges.
 
 Run as `python -m sayagain.runner.recording`. It reads messages from its standard input: a `Setup`, then finished
-cases; it answers the setup and every commit with an `Ack`. It ends when its input ends,
-after committing what it was handed, so it never outlives the run and nothing is lost when the run is killed. A
-signal sent to the terminal's process group does not reach it.
+cases; it answers the setup and every commit with an `Ack`. It ends when its input ends, after committing what it
+was handed, so it never outlives the run, and nothing that it was handed is lost when the run is killed. A signal
+sent to the terminal's process group does not reach it.
 
 A case that comes after a quiet time is committed at once; a stream of cases in groups, a few times a second: the
 processor time of a commit, about 2 ms, is taken from what is being measured on the same machine.
@@ -48,8 +48,9 @@ def main() -> None:
     """Serve one run."""
     inbox, outbox = standard_streams(NICENESS)
     logs.configure()
-    (first,) = inbox.take(1)
-    setup = msgspec.msgpack.decode(first, type=Setup)
+    if not (first := inbox.take(1)):
+        return
+    setup = msgspec.msgpack.decode(first[0], type=Setup)
     try:
         ledger = open_ledger(setup.db)
     except SayagainError as error:

@@ -113,6 +113,8 @@ class SttConversation(Conversation):
             await self._finals(words)
             if self._wire.closing:
                 return True
+        elif (end or not self._dialect.closes) and await self._ended_by_fault():
+            return True  # every segment was final before, and it is due all the same
         if not end:
             for frame in self._dialect.flushed():
                 await self._wire.send(frame, "flushed_out")

@@ -23,11 +23,11 @@ from sayagain.simulator.protocols.base import (
 
 ERRORS = {
     ErrorKind.AUTH: ("not_authorised", 4001),
-    ErrorKind.QUOTA: ("quota_exceeded", 4006),
+    ErrorKind.QUOTA: ("timelimit_exceeded", 4006),
     ErrorKind.RATE_LIMITED: ("quota_exceeded", 4005),
     ErrorKind.CONCURRENCY: ("quota_exceeded", 4005),
     ErrorKind.BAD_REQUEST: ("invalid_message", 1003),
-    ErrorKind.SESSION_EXPIRED: ("timelimit_exceeded", 4006),
+    ErrorKind.SESSION_EXPIRED: ("session_timeout", 1008),
     ErrorKind.SERVER_ERROR: ("job_error", 4013),
 }
 
