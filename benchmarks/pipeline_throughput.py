@@ -15,15 +15,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
+from made_here import Ready, utterances
 from sayagain.artifact.redaction import Redactor
 from sayagain.artifact.schema import SCHEMA_VERSION
-from sayagain.datasets import Dataset
 from sayagain.ledger import Owner, open_ledger
 from sayagain.metrics import METRICS, NORMALIZER, score
 from sayagain.records import (
@@ -32,18 +32,15 @@ from sayagain.records import (
     Case,
     EventKind,
     FinishedCase,
-    Item,
     Limits,
     RunHeader,
     ScoredCase,
-    SpeechSpan,
     Target,
 )
 from sayagain.runner.identity import new_run_id, runner_info
 from sayagain.runner.orchestrator import Prepared
 from sayagain.runner.plan import Plan, make_plan
 from sayagain.runner.run import run_prepared
-from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import wall_time
 from sayagain.transports.tracing import Tracer
 
@@ -52,16 +49,8 @@ ITEMS = 400
 MB = 1024 * 1024
 
 
-class Instant(Transport, Session):
+class Instant(Ready):
     """Answers before it is asked: what is left is the pipeline."""
-
-    async def prepare(self) -> None:
-        """Nothing to prepare."""
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        """Always ready."""
-        yield self
 
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         """Hear what was said, at once."""
@@ -70,9 +59,6 @@ class Instant(Transport, Session):
         tracer.mark(EventKind.PARTIAL, at_ns=now + 1_100_000_000, text="one moment")
         tracer.mark(EventKind.END_SENT, at_ns=now + 4_000_000_000)
         tracer.final(case.item.text, None, now + 4_200_000_000)
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
 
 
 class Quiet:
@@ -102,26 +88,7 @@ def texts(count: int) -> Iterator[str]:
 
 def plan_of(cases: int) -> Plan:
     """Plan one target on some hundred items, repeated: the texts of a benchmark come again and again."""
-    items = tuple(
-        Item(
-            id=f"item-{number}",
-            text=text,
-            sha256=f"{number:064x}",
-            duration_s=4.0,
-            speech=SpeechSpan(start_s=0.5, end_s=3.5, vad="none"),
-        )
-        for number, text in enumerate(texts(ITEMS))
-    )
-    dataset = Dataset(
-        id="instant",
-        version="1",
-        benchmark=Benchmark.STT,
-        licence="CC0-1.0",
-        origin="made here",
-        language="en",
-        items=items,
-        root=Path(),
-    )
+    dataset = utterances("instant", texts(ITEMS), duration_s=4.0)
     target = Target(benchmark=Benchmark.STT, provider="instant", model="none", adapter="instant/1")
     return make_plan([dataset], [target], repeat=-(-cases // ITEMS))
 

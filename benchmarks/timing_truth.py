@@ -32,8 +32,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -43,16 +42,16 @@ import structlog
 from rich.console import Console
 
 from machine import SlowTimes, watching
+from made_here import Ready, utterances
 from sayagain.calibration.client import run_sayagain
 from sayagain.calibration.load import CHUNK_S, RATE, TEXT, UTTERANCE_S, Load, prompt, stagger_s, utterance
 from sayagain.calibration.measuring import measure, percentile
 from sayagain.calibration.truth import METRICS, Errors, Heard, Reported, Spoken
 from sayagain.datasets.manifest import Dataset
 from sayagain.errors import SayagainError
-from sayagain.records import Benchmark, Case, EventKind, Item, Limits, SpeechSpan, Target
+from sayagain.records import Benchmark, Case, EventKind, Item, Limits, Target
 from sayagain.report.progress import Bars, Silence
 from sayagain.runner.candidate import Candidate
-from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import sleep_until
 from sayagain.transports.tracing import Tracer
 
@@ -159,31 +158,14 @@ def long_talk(seconds: float) -> tuple[Dataset, Candidate]:
     """Return a provider that hears utterances of 2,000 words, no two alike, for so long."""
     chance = random.Random(0)
     vocabulary = [f"{one}{other}" for one in TEXT.split() for other in TEXT.split()]
-    items = tuple(
-        Item(
-            id=f"talk-{number}",
-            text=" ".join(chance.choices(vocabulary, k=LONG_WORDS)),
-            sha256=f"{number:064x}",
-            duration_s=800.0,
-            speech=SpeechSpan(start_s=0.5, end_s=799.5, vad="none"),
-        )
-        for number in range(round(LONG_A_SECOND * seconds))
-    )
-    dataset = Dataset(
-        id="long-talk",
-        version="1",
-        benchmark=Benchmark.STT,
-        licence="CC0-1.0",
-        origin="made for one measurement",
-        language="en",
-        items=items,
-        root=Path(),
-    )
+    count = round(LONG_A_SECOND * seconds)
+    texts = (" ".join(chance.choices(vocabulary, k=LONG_WORDS)) for _ in range(count))
+    dataset = utterances("long-talk", texts, duration_s=800.0)
     target = Target(benchmark=Benchmark.STT, provider="long", model="talk", adapter="long/1")
-    return dataset, Candidate(target, lambda limits: LongTalk(items))
+    return dataset, Candidate(target, lambda limits: LongTalk(dataset.items))
 
 
-class LongTalk(Transport, Session):
+class LongTalk(Ready):
     """Hears all but every tenth word, so many utterances a second."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
@@ -191,14 +173,6 @@ class LongTalk(Transport, Session):
             item.id: " ".join(word for place, word in enumerate(item.text.split()) if place % 10) for item in items
         }
         self._due_ns = 0
-
-    async def prepare(self) -> None:
-        """Nothing to load."""
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        """Always ready."""
-        yield self
 
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         """Wait for a turn, then have heard it all."""
@@ -208,9 +182,6 @@ class LongTalk(Transport, Session):
         tracer.mark(EventKind.PARTIAL, at_ns=now, text="it went on")
         tracer.mark(EventKind.END_SENT, at_ns=now)
         tracer.final(self._heard[case.item.id], None, now)
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
 
 
 async def bare(load: Load, base: str) -> Reported:

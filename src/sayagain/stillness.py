@@ -29,7 +29,6 @@ RARELY = 1000
 SWITCH_S = 0.00005
 """How long the loop's thread waits for one that computes, in seconds."""
 
-
 FILES = 4096
 """Files that can be open before their table grows, if as many may be open at all."""
 

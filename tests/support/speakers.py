@@ -1,7 +1,5 @@
 """A whole run of one target that speaks at once, in this process, with a real recorder and ledger."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from sayagain.artifact.redaction import Redactor
@@ -20,26 +18,19 @@ from sayagain.records import (
 from sayagain.runner.orchestrator import Outcome, Prepared
 from sayagain.runner.plan import Plan, make_plan
 from sayagain.runner.run import run_prepared
-from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import now_ns
 from sayagain.transports.tracing import Tracer
 from support.plans import dataset_of
+from support.transports import Ready
 
 TARGET = Target(benchmark=Benchmark.TTS, provider="p", model="m", adapter="a/1")
 
 
-class Speaker(Transport, Session):
+class Speaker(Ready):
     """Speaks at once; the items it is told to fail it fails."""
 
     def __init__(self, failing: tuple[str, ...] = ()) -> None:
         self.failing = failing
-
-    async def prepare(self) -> None:
-        pass
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        yield self
 
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         if case.item.id in self.failing:
@@ -47,9 +38,6 @@ class Speaker(Transport, Session):
         tracer.mark(EventKind.TEXT_SENT)
         tracer.begin_audio(AudioFormat(rate=16_000))
         tracer.audio(b"\x00\x40\x00\xc0" * 800, now_ns())
-
-    async def aclose(self) -> None:
-        pass
 
 
 class Watcher:

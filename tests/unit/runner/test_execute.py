@@ -27,6 +27,7 @@ from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
 from support.recordings import no_recording
+from support.transports import Ready
 
 SECRET = "sk-live-0123456789abcdef"
 TTS = Target(benchmark=Benchmark.TTS, provider="p", model="m")
@@ -37,16 +38,13 @@ ROOT = Path()
 Act = Callable[[Tracer], object]
 
 
-class Acting(Transport, Session):
+class Acting(Ready):
     """Does in its n-th attempt what the n-th act says; the last act repeats."""
 
     def __init__(self, *acts: Act) -> None:
         self.acts = list(acts)
         self.attempts = 0
         self.open_sessions = 0
-
-    async def prepare(self) -> None:
-        pass
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Session]:
@@ -62,9 +60,6 @@ class Acting(Transport, Session):
         outcome = act(tracer)
         if asyncio.iscoroutine(outcome):
             await outcome
-
-    async def aclose(self) -> None:
-        pass
 
 
 def speak(tracer: Tracer) -> None:

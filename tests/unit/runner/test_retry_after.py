@@ -1,7 +1,6 @@
 """A provider that asks to be left alone is left alone, within bounds."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,22 @@ from sayagain.artifact.redaction import Redactor
 from sayagain.failures import failed
 from sayagain.records import Benchmark, Case, FailureKind, Item, Limits, Phase, Target
 from sayagain.runner.execute import Executor
-from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
 from support.recordings import no_recording
+from support.transports import Ready
 
 CASE = Case.of(Target(benchmark=Benchmark.TTS, provider="p", model="m"), Item(id="one", text="x", sha256="0" * 64))
 
 
-class Busy(Transport, Session):
+class Busy(Ready):
     """Asks in every attempt to be left alone for so many seconds."""
 
     def __init__(self, retry_after_s: float | None) -> None:
         self.retry_after_s = retry_after_s
 
-    async def prepare(self) -> None:
-        pass
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        yield self
-
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         raise failed(FailureKind.RATE_LIMITED, Phase.RECEIVE, "slow down", retry_after_s=self.retry_after_s)
-
-    async def aclose(self) -> None:
-        pass
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -26,14 +24,14 @@ from sayagain.runner.orchestrator import verdict
 from sayagain.runner.plan import Stage, make_plan
 from sayagain.runner.stage import StageRunner
 from sayagain.runner.stopping import Stop, exit_code
-from sayagain.transports.base import Session, Transport
 from sayagain.transports.pacing import LoopWatch
 from sayagain.transports.tracing import Tracer
 from support.plans import dataset_of
 from support.recordings import no_recording
+from support.transports import Ready
 
 
-class Gate(Transport, Session):
+class Gate(Ready):
     """Holds every attempt until it is opened, and counts how many are inside."""
 
     def __init__(self, *, is_open: bool = False) -> None:
@@ -43,13 +41,6 @@ class Gate(Transport, Session):
         self.opened = asyncio.Event()
         if is_open:
             self.opened.set()
-
-    async def prepare(self) -> None:
-        pass
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        yield self
 
     async def attempt(self, case: Case, pcm: bytes, tracer: Tracer, limits: Limits) -> None:
         self.inside += 1
@@ -62,9 +53,6 @@ class Gate(Transport, Session):
             tracer.audio(b"\x00\x40\x00\xc0" * 800, 0)
         finally:
             self.inside -= 1
-
-    async def aclose(self) -> None:
-        pass
 
 
 def stage(items: int, *providers: str) -> Stage:
