@@ -128,7 +128,7 @@ class Recorder:
         try:
             while self._child is not None and await self._starves(self._child):
                 await self._replace(self._child)
-        except LedgerError as error:
+        except (LedgerError, OSError) as error:
             self._error = str(error)
             self.failed.set()
             self._room.release()

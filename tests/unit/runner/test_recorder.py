@@ -1,5 +1,6 @@
 """The recorder's process stands back for what is measured, is replaced when it starves, and loses nothing."""
 
+import errno
 import os
 import signal
 import sqlite3
@@ -16,6 +17,7 @@ from structlog.testing import capture_logs
 from sayagain.ledger import open_ledger
 from sayagain.records import FinishedCase, RunStatus
 from sayagain.runner import recorder as recorder_module
+from sayagain.runner.child import Child
 from sayagain.runner.orchestrator import Outcome
 from support.speakers import Watcher, conduct, prepared
 
@@ -64,6 +66,22 @@ async def test_a_recorder_that_gets_no_time_is_replaced_and_every_case_is_record
     assert everything_is_recorded(outcome, sqlite_url, 700)
     assert events.count("recorder_replaced") == 1
     assert not starved[0].is_running()
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_recorder_that_cannot_be_replaced_fails_the_run_and_says_why(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(module: str) -> Child:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    def starve(child: psutil.Process) -> None:
+        monkeypatch.setattr(Child, "start", refuse)
+        child.send_signal(signal.SIGSTOP)
+
+    outcome, _ = await run_with(starve, sqlite_url, cases=700)
+    assert (outcome.status, outcome.exit_code) == (RunStatus.FAILED, 1)
+    assert "no more processes" in (outcome.reason or "")
 
 
 @pytest.mark.usefixtures("impatient")
